@@ -425,6 +425,10 @@ bool AnswerDecoder::on_event(const agent::StreamEvent& event, const agent::Emit&
   }
   if (!error_ && (!json || !json->is_object())) {
     error_ = json ? garbage(data) : garbage_json(data);
+    if (!json && begins_as_json(data)) {  // what it would have said is paid for
+      has_begun_ = true;
+      text_ += data;
+    }
   }
   if (error_) {
     return false;

@@ -107,12 +107,14 @@ class AnthropicDecoder final : public AnswerDecoder {
     agent::Json json;   // as content_block_start had it, deltas applied
     std::string input;  // pieces of a tool's input
     bool has_input = false;
+    bool is_open = true;
   };
 
   void take_message(const agent::Json& message);
   void take_stop(const agent::Json& delta);
   void start_block(long long index, agent::Json block, const agent::Emit& emit);
   void extend_block(Block& block, const agent::Json& delta, const agent::Emit& emit);
+  static bool has_whole_input(const Block& block);
   static std::string input_of(Block& block);
   bool is_plain(std::size_t calls) const;
   std::string content_to_send_back(std::span<const AssembledCall> calls);
@@ -159,6 +161,10 @@ Heard AnthropicDecoder::take_event(std::string_view name, Json& data, const agen
       return Heard::nothing;
     }
     extend_block(blocks_[block->second], *delta, emit);
+  } else if (type == "content_block_stop") {
+    if (const auto block = places_.find(index.value_or(0)); block != places_.end()) {
+      blocks_[block->second].is_open = false;
+    }
   } else if (type == "message_delta") {
     if (const Json* delta = agent::find(data, "delta")) {
       take_stop(*delta);
@@ -168,7 +174,7 @@ Heard AnthropicDecoder::take_event(std::string_view name, Json& data, const agen
   } else if (type == "ping") {
     return Heard::keep_alive;
   } else {
-    return heard_if(type == "content_block_stop");
+    return Heard::nothing;
   }
   return Heard::answer;
 }
@@ -221,10 +227,14 @@ void AnthropicDecoder::start_block(long long index, Json block, const agent::Emi
   if (is_tool_use(block)) {
     said(block, "name");
   }
-  const auto known = places_.find(index);
-  if (!id.empty() && known != places_.end() &&
-      agent::text_at(blocks_[known->second].json, "id") == id) {
-    return;
+  if (const auto known = places_.find(index); known != places_.end()) {
+    const Block& before = blocks_[known->second];
+    if (!id.empty() && agent::text_at(before.json, "id") == id) {
+      return;
+    }
+    if (before.is_open && is_tool_use(before.json) && !has_whole_input(before)) {
+      refuse("a block begins where a call is under way");
+    }
   }
   add_text(said(block, "text"), emit);
   add_reasoning(agent::text_at(block, "thinking"), emit);
@@ -236,7 +246,10 @@ void AnthropicDecoder::start_block(long long index, Json block, const agent::Emi
 void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent::Emit& emit) {
   const std::string_view type = agent::text_at(delta, "type");
   const std::string_view kind = agent::text_at(block.json, "type");
-  if ((type == "text_delta" && kind != "text") || (type == "input_json_delta" && kind == "text")) {
+  if (type == "input_json_delta" && !block.is_open) {
+    refuse("an `input_json_delta` of a block that has ended");
+  } else if ((type == "text_delta" && kind != "text") ||
+             (type == "input_json_delta" && kind == "text")) {
     refuse(fmt::format("a `{}` in a block of type `{}`", type, kind));
   } else if (type == "text_delta") {
     append_text(block.json, "text", said(delta, "text"));
@@ -286,6 +299,12 @@ agent::Reply AnthropicDecoder::reply() {
   reply.model = model_;
   reply.protocol = "anthropic_messages";
   return reply;
+}
+
+bool AnthropicDecoder::has_whole_input(const Block& block) {
+  const Json* given = agent::find(block.json, "input");
+  return block.has_input ? agent::parse_json(block.input).has_value()
+                         : given != nullptr && given->is_object() && !given->empty();
 }
 
 // Moved out of the block, which has null in its place.

@@ -104,17 +104,17 @@ bool is_modest(std::string_view pointer) {
   return std::ranges::count(pointer, '/') <= k_most_levels;
 }
 
-// One piece of a call's arguments; text under the same path goes on.
-void apply_piece(Json& arguments, const Json& piece) {
+// One piece of a call's arguments; text under the same path goes on. False: it says no place.
+bool apply_piece(Json& arguments, const Json& piece) {
   const std::string pointer = pointer_of(agent::text_at(piece, "jsonPath"));
-  if (pointer.empty() || !is_modest(pointer)) {
-    return;
+  if (pointer.empty() || pointer.contains("//") || !is_modest(pointer)) {
+    return false;
   }
   try {
     Json& target = arguments[Json::json_pointer(pointer)];
     if (const Json* text = agent::find(piece, "stringValue"); text && text->is_string()) {
       target = (target.is_string() ? target.get<std::string>() : "") + text->get<std::string>();
-      return;
+      return true;
     }
     for (const std::string_view key : {"numberValue", "boolValue"}) {
       if (const Json* value = agent::find(piece, key)) {
@@ -124,6 +124,12 @@ void apply_piece(Json& arguments, const Json& piece) {
   } catch (const Json::exception&) {
     arguments = nullptr;  // pieces that do not fit each other are no arguments
   }
+  return true;
+}
+
+// The protocol's word for a reason that nobody has given.
+bool is_unset(std::string_view reason) {
+  return reason.empty() || reason.ends_with("_UNSPECIFIED");
 }
 
 class GeminiDecoder final : public AnswerDecoder {
@@ -179,7 +185,7 @@ Heard GeminiDecoder::take_event(std::string_view /*name*/, Json& data, const age
   }
   // A prompt that was blocked, for whatever reason, has no candidate.
   if (const Json* feedback = agent::find(data, "promptFeedback")) {
-    if (const auto reason = agent::text_at(*feedback, "blockReason"); !reason.empty()) {
+    if (const auto reason = agent::text_at(*feedback, "blockReason"); !is_unset(reason)) {
       const bool is_filter = stop_reason_of(k_stop_words, reason) == StopReason::content_filter;
       take_stop_word(k_stop_words, is_filter ? reason : "PROHIBITED_CONTENT", finish_reason_);
       says_something = true;
@@ -212,8 +218,11 @@ bool GeminiDecoder::take_candidate(Json& candidate, const agent::Emit& emit) {
       says_something = take_part(std::move(part), emit) || says_something;
     }
   }
-  if (const auto reason = said(candidate, "finishReason"); !reason.empty()) {
+  if (const auto reason = said(candidate, "finishReason"); !is_unset(reason)) {
     take_stop_word(k_stop_words, reason, finish_reason_);
+    if (is_call_open_ && ending().reason == StopReason::end_turn) {
+      refuse("it ends while the arguments of a call are under way");
+    }
     says_something = true;
   }
   return says_something;
@@ -249,21 +258,26 @@ void GeminiDecoder::take_call(Json part) {
   Json& call = part["functionCall"];
   const bool has_name = !said(call, "name").empty();
   const bool goes_on = agent::bool_at(call, "willContinue");
-  const Json pieces = std::exchange(call["partialArgs"], nullptr);
+  const Json* args = agent::find(call, "args");
+  Json* pieces = list_in(call, "partialArgs");
   const bool begins = has_name || !is_call_open_;
-  if (begins && !has_name && pieces.empty() && agent::find(call, "args") == nullptr) {
+  if (has_name && is_call_open_) {
+    refuse("a call begins while the arguments of another one are under way");
+  } else if (!begins && args != nullptr && !args->empty()) {
+    refuse("the arguments of a call come as a whole and in pieces");
+  } else if (begins && !has_name && pieces == nullptr && args == nullptr) {
     refuse("a `functionCall` has neither a name nor arguments");
   }
+  const Json said_in_pieces = pieces == nullptr ? Json::array() : std::move(*pieces);
   if (begins) {  // one without a name is told to the model as any other that there is not
     call.erase("willContinue");
     call.erase("partialArgs");
     parts_.push_back(std::move(part));
     is_call_open_ = goes_on;
   }
-  if (pieces.is_array()) {
-    Json& arguments = object_at(parts_.back(), "functionCall")["args"];
-    for (const Json& piece : pieces) {
-      apply_piece(arguments, piece);
+  for (const Json& piece : said_in_pieces) {
+    if (!apply_piece(object_at(parts_.back(), "functionCall")["args"], piece)) {
+      refuse("a piece of `partialArgs` says no place in the arguments");
     }
   }
   if (!begins && !goes_on) {

@@ -62,8 +62,11 @@ void ToolCallAssembler::extend(AssembledCall& call, Piece piece) {
   const auto position = static_cast<std::size_t>(&call - calls_.data());
   if (call.id.empty() && !piece.id.empty()) {
     call.id = piece.id;
-    std::size_t& last = last_by_id_.try_emplace(call.id, position).first->second;
-    last = std::max(last, position);
+    const auto [known, is_first] = last_by_id_.try_emplace(call.id, position);
+    if (!is_first && !is_object(calls_[known->second])) {
+      torn_ids_.insert(call.id);
+    }
+    known->second = std::max(known->second, position);
   }
   if (call.name.empty()) {
     call.name = piece.name;
@@ -142,13 +145,28 @@ bool ToolCallAssembler::may_be_of_last(const Piece& piece) const {
 bool ToolCallAssembler::is_lost(const Piece& piece) {
   const AssembledCall* const by_index = with_index(piece);
   if (piece.id.empty()) {
-    return piece.name.empty() && by_index == nullptr && !may_be_of_last(piece);
-  }
-  if (by_index == nullptr || by_index->id.empty() || by_index->id == piece.id) {
-    return false;
+    return by_index == nullptr ? piece.name.empty() && !may_be_of_last(piece)
+                               : renames(*by_index, piece);
   }
   const AssembledCall* const by_id = with_id(piece);
-  return by_id == nullptr ? piece.name.empty() : by_id->index != piece.index;
+  if (by_id == nullptr) {
+    const bool is_of_another = by_index != nullptr && !by_index->id.empty();
+    const bool begins_within = by_index == nullptr && !piece.arguments.empty() && !calls_.empty();
+    return piece.name.empty() && (is_of_another || begins_within);
+  }
+  if (by_index == nullptr) {
+    return piece.name.empty() && !piece.index && torn_ids_.contains(by_id->id);
+  }
+  const bool is_of_two = by_id->index != piece.index &&
+                         (by_index->id.empty() ? piece.name.empty() : by_index->id != piece.id);
+  return is_of_two || (by_id == by_index && renames(*by_id, piece));
+}
+
+// One call is of one tool. Where servers say one id or one index for several calls, the arguments
+// before the next name are whole.
+bool ToolCallAssembler::renames(const AssembledCall& call, const Piece& piece) {
+  return !call.id.empty() && !call.name.empty() && !piece.name.empty() && piece.name != call.name &&
+         !is_object(call);
 }
 
 // The call that the piece belongs to by its id and its index; null: none that is known.

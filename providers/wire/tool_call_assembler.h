@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace providers {
@@ -62,6 +63,7 @@ class ToolCallAssembler {
   AssembledCall* with_id(const Piece& piece);
   bool may_be_of_last(const Piece& piece) const;
   bool is_lost(const Piece& piece);
+  static bool renames(const AssembledCall& call, const Piece& piece);
   AssembledCall* known_call(const Piece& piece);
   AssembledCall& call_for(const Piece& piece);
   bool repeats_a_call(const Piece& piece) const;
@@ -71,6 +73,7 @@ class ToolCallAssembler {
   std::vector<AssembledCall> calls_;
   std::unordered_map<std::string, std::size_t> last_by_id_;  // the last call that has it
   std::unordered_map<long long, std::size_t> last_by_index_;
+  std::unordered_set<std::string> torn_ids_;  // of several calls, one of which was not whole
   std::size_t size_ = 0;
   bool has_function_call_ = false;  // the last call is that
 };

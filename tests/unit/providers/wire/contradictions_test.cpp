@@ -220,6 +220,56 @@ TEST_CASE("contradictions: two blocks under one index, or none, are two", "[prov
   }
 }
 
+TEST_CASE("contradictions: what is of two calls, or of none, is no answer", "[providers]") {
+  const std::string arguments = R"("arguments":"{\"x\":1}")";
+  const std::vector<std::vector<std::string>> pieces_of_calls = {
+      {R"({"index":0,"id":"a","function":{"name":"f"}})",
+       R"({"index":0,"id":"a","function":{"name":"g",)" + arguments + "}}"},
+      {R"({"index":0,"id":"a","function":{"name":"f"}})",
+       R"({"index":0,"function":{"name":"g",)" + arguments + "}}"},
+      {R"({"index":0,"id":"a","function":{"name":"f"}})",
+       R"({"index":1,"id":"a","function":{"name":"g"}})",
+       R"({"id":"a","function":{)" + arguments + "}}"},
+      {R"({"index":0,"id":"a","function":{"name":"f"}})",
+       R"({"id":"z","function":{)" + arguments + "}}"},
+      {R"({"index":0,"id":"a","function":{"name":"f"}})",
+       R"({"index":1,"id":"z","function":{)" + arguments + "}}"},
+      {R"({"index":0,"function":{"name":"f"}})",
+       R"({"index":1,"id":"a","function":{"name":"g"}})",
+       R"({"index":0,"id":"a","function":{)" + arguments + "}}"},
+  };
+  std::vector<std::pair<std::string, std::vector<std::string>>> answers;
+  for (const auto& pieces : pieces_of_calls) {
+    std::vector<std::string> events;
+    std::ranges::transform(pieces, std::back_inserter(events), [](const std::string& piece) {
+      return R"({"choices":[{"delta":{"tool_calls":[)" + piece + "]}}]}";
+    });
+    events.emplace_back(R"({"choices":[{"delta":{},"finish_reason":"tool_calls"}]})");
+    answers.emplace_back("chat", std::move(events));
+  }
+  const auto begin = [](std::string_view id) {
+    return fmt::format(
+        R"({{"type":"content_block_start","index":0,"content_block":{{"type":"tool_use","id":"{}","name":"f","input":{{}}}}}})",
+        id);
+  };
+  const std::string input =
+      R"({"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}})";
+  const std::string end = R"({"type":"content_block_stop","index":0})";
+  for (const auto& middle : std::vector<std::vector<std::string>>{
+           {begin("a"), begin("b"), input, end}, {begin("a"), end, input}}) {
+    std::vector<std::string> events = {R"({"type":"message_start","message":{"id":"m"}})"};
+    std::ranges::copy(middle, std::back_inserter(events));
+    events.emplace_back(R"({"type":"message_delta","delta":{"stop_reason":"tool_use"}})");
+    events.emplace_back(R"({"type":"message_stop"})");
+    answers.emplace_back("anthropic", std::move(events));
+  }
+  for (const auto& [protocol, events] : answers) {
+    CAPTURE(protocol, events);
+    CHECK(tests::failure(*wire_of(protocol), stream_of(protocol, events)) ==
+          "provider.bad_response");
+  }
+}
+
 TEST_CASE("contradictions: what an answer has counted of its tokens does not shrink",
           "[providers]") {
   struct Row {

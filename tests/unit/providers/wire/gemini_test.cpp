@@ -117,16 +117,35 @@ TEST_CASE("gemini: arguments in pieces", "[providers]") {
   CHECK(reply.tool_calls[1].arguments == "{}");
   CHECK(
       read(
-          chunk(R"({"functionCall":{"name":"f","willContinue":true,"partialArgs":[)"
+          chunk(R"({"functionCall":{"name":"f","partialArgs":[)"
                 R"({"jsonPath":"$.a","stringValue":"x"},{"jsonPath":"$.a.b","stringValue":"y"}]}})",
                 "STOP"))
           .tool_calls.size() == 1);  // pieces that do not fit each other do no harm
-  CHECK(read(chunk(R"({"functionCall":{"name":"f","willContinue":true,"partialArgs":[)"
-                   R"({"jsonPath":"$.a[0]","numberValue":1},)"
-                   R"({"jsonPath":"$.a[4000000000]","numberValue":1}]}})",
-                   "STOP"))
-            .tool_calls[0]
-            .arguments == R"({"a":[1]})");
+}
+
+TEST_CASE("gemini: pieces of arguments that belong nowhere are no answer", "[providers]") {
+  const std::string begin = chunk(R"({"functionCall":{"name":"f","willContinue":true}})");
+  for (const std::string_view path : {"", "$", "$..a", "$.a[4000000000]"}) {
+    CAPTURE(path);
+    CHECK(
+        failure(
+            begin +
+            chunk(
+                fmt::format(
+                    R"({{"functionCall":{{"partialArgs":[{{"jsonPath":"{}","numberValue":1}}]}}}})",
+                    path),
+                "STOP")) == "provider.bad_response");
+  }
+  for (const std::string_view end : {R"({"functionCall":{"partialArgs":"x"}})",
+                                     R"({"functionCall":{"args":{"a":1}}})",
+                                     R"({"functionCall":{"name":"g"}})",
+                                     R"({"functionCall":{"willContinue":true}})"}) {
+    CAPTURE(end);
+    CHECK(failure(begin + chunk(std::string(end), "STOP")) == "provider.bad_response");
+  }
+  CHECK(
+      read(begin + chunk(R"({"functionCall":{"willContinue":true}})", "MAX_TOKENS")).stop_reason ==
+      StopReason::max_tokens);
 }
 
 TEST_CASE("gemini: why it stopped", "[providers]") {
@@ -138,6 +157,7 @@ TEST_CASE("gemini: why it stopped", "[providers]") {
   }));
   CAPTURE(word);
   CHECK(read(chunk("", word)).stop_reason == reason);
+  CHECK(read(chunk("", "FINISH_REASON_UNSPECIFIED") + chunk("", word)).stop_reason == reason);
   // All was thought: there is no content at all.
   CHECK(read(fmt::format(R"({{"candidates":[{{"finishReason":"{}"}}]}})", word)).stop_reason ==
         reason);
@@ -175,8 +195,8 @@ TEST_CASE("gemini: broken bytes give an answer or an error, never a crash", "[pr
   const std::string body =
       chunk(R"({"text":"x"})") +
       chunk(R"({"functionCall":{"name":"f","willContinue":true,"partialArgs":[)"
-            R"({"jsonPath":"$.a[0].b","stringValue":"x"}]}})",
-            "STOP");
+            R"({"jsonPath":"$.a[0].b","stringValue":"x"}]}})") +
+      chunk(R"({"functionCall":{}})", "STOP");
   CHECK(tests::answers_of_broken_bytes(*gemini(), body) > 0);
 }
 
