@@ -210,7 +210,7 @@ Ending ApprovalDesk::park(std::span<const ApprovalRequest> requests,
   return ending;
 }
 
-void ApprovalDesk::tell_of_unused_answers() {
+void ApprovalDesk::settle_unused_answers() {
   const State& state = recorder_.state();
   std::vector<std::string> unused;
   for (const ToolCall& call : state.open_calls) {
@@ -220,6 +220,9 @@ void ApprovalDesk::tell_of_unused_answers() {
     }
   }
   for (const std::string& call_id : unused) {
+    if (denial(call_id)) {
+      continue;  // a no holds whenever the call would run
+    }
     recorder_.record(Warning{
         .message = fmt::format("the answer to `{}` was not used, for the run ended before it, and "
                                "is not kept",

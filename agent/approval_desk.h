@@ -44,8 +44,9 @@ class ApprovalDesk {
               std::span<const WaitingCall> others,
               const Error& why);
 
-  // At the end of the run: answers of the command line that nobody came to are not kept.
-  void tell_of_unused_answers();
+  // At the end of the run: of the answers of the command line that nobody came to, a no is kept.
+  // That a yes is not, is said.
+  void settle_unused_answers();
 
   // Where a parked call has waited too long: what the run ends with. Its calls have results then.
   std::optional<Ending> overdue();

@@ -974,7 +974,7 @@ class Run {
 
   RunResult finish(const Ending& ending) {
     is_finishing_ = true;
-    desk_.tell_of_unused_answers();
+    desk_.settle_unused_answers();
     if (!leaves_calls_open(ending)) {
       close_open_calls();
     }

@@ -71,7 +71,10 @@ std::string resuming(const Parsed& parsed,
   if (file.contains(agent::k_redacted)) {
     return command + " --agent FILE";
   }
-  const bool is_known = !needs_agent_file(begun) && agents_above(*run, parsed, context.environment);
+  const auto& finished = run->past.state.finished;
+  const bool is_told = finished && finished->resume_cmd.contains(" --agent ");
+  const bool is_known =
+      !is_told && !needs_agent_file(begun) && agents_above(*run, parsed, context.environment);
   return is_known ? command : command + " --agent " + agent::shell_word(file);
 }
 

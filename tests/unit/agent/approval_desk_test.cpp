@@ -275,9 +275,7 @@ TEST_CASE("approvals: answers that a run ends before are not lost without a word
   run.max_tool_calls = 0;
   CHECK(run.go({{"c1", k_yes}, {"c2", k_no}}).exit_code == 83);
   CHECK(run.warnings() == Ids{"the answer to `c1` was not used, for the run ended before it, and "
-                              "is not kept",
-                              "the answer to `c2` was not used, for the run ended before it, and "
-                              "is not kept"});
+                              "is not kept"});  // the no is
 }
 
 TEST_CASE("approvals: a call that waits too long ends the run, and is closed", "[agent]") {

@@ -232,7 +232,7 @@ TEST_CASE("loop: max_turns stops before the request that would be one too many",
   }
 }
 
-TEST_CASE("loop: max_tool_calls runs what is left and answers the rest", "[agent]") {
+TEST_CASE("loop: max_tool_calls runs what is left and leaves the rest open", "[agent]") {
   Stage stage;
   stage.request.started.plan.limits.max_tool_calls = 2;
   const auto result =
@@ -241,11 +241,7 @@ TEST_CASE("loop: max_tool_calls runs what is left and answers the rest", "[agent
   CHECK(result.exit_code == 83);
   CHECK(result.tool_calls == 2);
   CHECK(stage.count("tool.started") == 2);
-  CHECK(stage.count("tool.finished") == 3);
-  const auto& last =
-      std::get<agent::ToolFinished>(stage.sink.events[stage.sink.events.size() - 2].body);
-  CHECK(last.result.call_id == "c");
-  CHECK(last.result.status == agent::ToolStatus::not_run);
+  CHECK(stage.count("tool.finished") == 2);
 }
 
 TEST_CASE("loop: the token budget is kept before and after a call", "[agent]") {
