@@ -5,7 +5,11 @@
 #include "config/pass_rule.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <system_error>
 
 namespace config {
 namespace {
@@ -70,38 +74,59 @@ bool is_model(std::string_view text) {
          std::ranges::none_of(text, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
 }
 
+bool is_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, port);
+  return error == std::errc() && stop == end;
+}
+
+// A host, and what follows it from the colon on. nullopt: no host begins with that.
+struct HostAndPort {
+  std::string_view name;  // without the brackets of an IPv6 address
+  std::string_view port;  // empty: there is none
+  bool is_six = false;
+};
+std::optional<HostAndPort> host_and_port(std::string_view text) {
+  const bool is_six = text.starts_with('[');
+  const std::size_t end = is_six ? text.find(']') : std::min(text.find(':'), text.size());
+  if (end == std::string_view::npos) {
+    return std::nullopt;
+  }
+  HostAndPort parts{.name = text.substr(is_six ? 1 : 0, is_six ? end - 1 : end),
+                    .port = text.substr(is_six ? end + 1 : end),
+                    .is_six = is_six};
+  const auto in_six = [](char c) {
+    return agent::is_digit(c) || is_letter(c) || c == ':' || c == '.';
+  };
+  const bool is_name = !parts.name.empty() && (!is_six || std::ranges::all_of(parts.name, in_six));
+  const bool is_separate = parts.port.empty() || parts.port.front() == ':';
+  return is_name && is_separate ? std::optional(parts) : std::nullopt;
+}
+
 bool is_url(std::string_view text) {
   for (const std::string_view scheme : {"http://", "https://"}) {
-    if (text.starts_with(scheme)) {
-      return text.size() > scheme.size() && text[scheme.size()] != '/' &&
-             std::ranges::none_of(text, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
+    if (!text.starts_with(scheme)) {
+      continue;
     }
+    std::string_view server = text.substr(scheme.size());
+    server = server.substr(0, server.find_first_of("/?#"));
+    server.remove_prefix(server.rfind('@') == server.npos ? 0 : server.rfind('@') + 1);
+    const auto parts = host_and_port(server);
+    return parts && (parts->port.size() < 2 || is_port(parts->port.substr(1))) &&
+           std::ranges::none_of(text, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
   }
   return false;
 }
 
 bool is_host(std::string_view text) {
-  const bool is_six = text.starts_with('[');
-  const std::size_t end = is_six ? text.find(']') : std::min(text.find(':'), text.size());
-  if (end == std::string_view::npos) {
-    return false;
-  }
   const auto in_name = [](char c) {
     return is_letter(c) || agent::is_digit(c) || c == '-' || c == '.' || c == '_';
   };
-  const auto in_six = [](char c) {
-    return agent::is_digit(c) || is_letter(c) || c == ':' || c == '.';
-  };
-  const std::string_view name = text.substr(is_six ? 1 : 0, is_six ? end - 1 : end);
-  const std::string_view rest = text.substr(is_six ? end + 1 : end);
-  const bool is_name = !name.empty() && (is_six ? std::ranges::all_of(name, in_six)
-                                                : std::ranges::all_of(name, in_name));
-  return is_name &&
-         (rest.empty() || (rest.front() == ':' && is_word(
-                                                      rest.substr(1),
-                                                      5,
-                                                      [](char c) { return c >= '1' && c <= '9'; },
-                                                      [](char c) { return agent::is_digit(c); })));
+  const auto parts = host_and_port(text);
+  return parts && (parts->is_six || std::ranges::all_of(parts->name, in_name)) &&
+         (parts->port.empty() ||
+          (!parts->port.starts_with(":0") && is_port(parts->port.substr(1))));
 }
 
 // Every server, one, or all below a domain.
@@ -231,7 +256,8 @@ std::string_view describe(Shape shape) {
     case Shape::named_model:
       return "PROVIDER/NAME";
     case Shape::url:
-      return "an address that begins with http:// or https://";
+      return "an address that begins with http:// or https://, then a host (and a port up to "
+             "65535)";
     case Shape::origin:
       return "a server's address without a path: https://llm.example, http://10.0.0.5:8000; or "
              "\"*\"";

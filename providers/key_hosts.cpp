@@ -39,7 +39,7 @@ std::string sentence(const KeyRequest& request) {
     case Place::header:
       return fmt::format("a header would send the value of {}", name);
     case Place::address:
-      return fmt::format("`base_url` would send the value of {}", name);
+      return fmt::format("the address would send the value of {}", name);
     case Place::text:
       return fmt::format("the agent could send the value of {}", name);
     case Place::program:

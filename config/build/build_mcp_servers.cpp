@@ -132,20 +132,29 @@ std::optional<agent::McpOAuthSpec> build_oauth(const Value& item, Problems& prob
   return oauth;
 }
 
-// Other clients mean a variable by `${NAME}`; here it would go out as it stands.
-void check_has_no_other_variables(const Value& value, Problems& problems) {
+// Other clients mean a variable by `${NAME}`; here it would go out as it stands. Its name; empty:
+// there is none.
+std::string other_variable(const Value& value, Problems& problems) {
   const std::size_t begin = value.text.find("${");
   if (begin == std::string::npos || !build_uses(value, problems).empty()) {
-    return;  // what variables hold is nobody's business
+    return {};  // what variables hold is nobody's business
   }
   const std::size_t end = std::min(value.text.find('}', begin), value.text.size());
-  const std::string name = value.text.substr(begin + 2, end - begin - 2);
-  problems.add(value.span,
-               fmt::format("`${{{}}}` would be sent as it stands", agent::one_line(name, 60)),
-               name.contains(':') && !name.contains(":-")
-                   ? "write the value itself, or `${env:NAME}` for a variable of the environment"
-                   : fmt::format("a variable of the environment is `${{env:{}}}`",
-                                 agent::one_line(name, 60)));
+  return agent::one_line(value.text.substr(begin + 2, end - begin - 2), 60);
+}
+
+std::string help_on_variable(const std::string& name) {
+  return name.contains(':') && !name.contains(":-")
+             ? "write the value itself, or `${env:NAME}` for a variable of the environment"
+             : fmt::format("a variable of the environment is `${{env:{}}}`", name);
+}
+
+void check_has_no_other_variables(const Value& value, Problems& problems) {
+  if (const std::string name = other_variable(value, problems); !name.empty()) {
+    problems.add(value.span,
+                 fmt::format("`${{{}}}` would be sent as it stands", name),
+                 help_on_variable(name));
+  }
 }
 
 void build_address(const Value& item, McpServerSpec& server, Problems& problems) {
@@ -171,12 +180,45 @@ void build_address(const Value& item, McpServerSpec& server, Problems& problems)
   server.oauth = build_oauth(item, problems);
 }
 
+// Only a shell makes something of it; other clients mean a variable.
+void warn_of_other_variables(const Value& item, Problems& problems) {
+  constexpr auto k_shells =
+      std::to_array<std::string_view>({"bash", "dash", "fish", "ksh", "sh", "zsh"});
+  const std::string_view command = text_at(item, "command");
+  const Value* const args = value_at(item, "args");
+  if (args == nullptr ||
+      std::ranges::find(k_shells, command.substr(command.rfind('/') + 1)) != k_shells.end()) {
+    return;
+  }
+  for (const Value& word : args->items) {
+    if (const auto name = other_variable(word, problems); !name.empty()) {
+      problems.warn(word.span,
+                    fmt::format("`${{{}}}` is given to the program as it stands", name),
+                    help_on_variable(name));
+    }
+  }
+}
+
+// Other clients take the words of a program as a list, too; it is people who write them as one.
+void check_program(const Value& command, Problems& problems) {
+  const std::size_t end = command.text.find_first_of(" \t");
+  if (end != std::string::npos && !command.text.substr(0, end).contains('/')) {
+    problems.add(command.span,
+                 fmt::format("`command` is a program, and `{}` is a line",
+                             agent::one_line(command.text, 60)),
+                 fmt::format("`command: {}`, and the other words in `args`, as a list",
+                             agent::one_line(command.text.substr(0, end), 60)));
+  }
+}
+
 void build_program(const Entry& entry,
                    const ToolWorld& world,
                    McpServerSpec& server,
                    Problems& problems) {
   const Value& item = entry.value;
   server.command = {text_at(item, "command")};
+  check_program(*value_at(item, "command"), problems);
+  warn_of_other_variables(item, problems);
   std::ranges::copy(texts_at(item, "args"), std::back_inserter(server.command));
   if (const Value* env = value_at(item, "env")) {
     server.env =

@@ -213,7 +213,9 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
        "3:30 there is no protocol `openai_chta`",
        "openai_chta"},
       {"model: {name: a/b, base_url: localhost}",
-       "3:30 `model.base_url` must be an address that begins with http:// or https://",
+       "3:30 `model.base_url` must be an address that begins with http:// or https://, then a host "
+       "(and a port up to "
+       "65535)",
        "localhost"},
       {"model: {name: a/b, headers: {a b: c}}",
        "3:30 the name `a b` must be the name of an HTTP header",
