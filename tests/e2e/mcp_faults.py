@@ -60,7 +60,10 @@ class Server:
         if self.behaviour == "dies at once":
             print("no such database\nsorry", file=sys.stderr)
             sys.exit(3)
-        if self.behaviour == "hangs at the start" or (self.start > 1 and "hangs when it is started again" in self.behaviour):
+        if self.behaviour == "dies with a long trace":
+            print("throw err;\n^\n\nError: no such database\n" + "    at f (a.js:1:2)\n" * 9 + "}\n\nNode.js v20", file=sys.stderr)
+            sys.exit(1)
+        if self.behaviour.startswith("hangs at the start") or (self.start > 1 and "hangs when it is started again" in self.behaviour):
             time.sleep(PATIENCE_S)
         if self.behaviour == "is deaf to signals":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -390,6 +393,8 @@ class Server:
             os._exit(0)
         elif behaviour == "brings structure alone":
             self.send(id=number, result={"content": [], "structuredContent": {"deep": [1, "x"]}})
+        elif behaviour == "says its words twice":
+            self.send(id=number, result=text | {"structuredContent": {"content": text["content"][0]["text"] + "\n"}})
         elif behaviour == "floods notifications":
             for one in range(20_000):
                 self.send(method="notifications/message", params={"level": "info", "data": one})
@@ -445,6 +450,9 @@ ROWS = {
         code=0, said="the run goes without its tools", command="no-such-program", settings="required: false",
         results=["not_found"], calls=["f"], missing=["s"]),
     "dies at once": dict(code=69, said="its last words: no such database | sorry"),
+    "dies with a long trace": dict(code=69, said="its last words: throw err; | Error: no such database | Node.js v20"),
+    "hangs at the start in the sandbox": dict(
+        code=69, said="It starts in the sandbox", settings="sandbox: true\n    timeouts: {start: 1s}"),
     "hangs at the start": dict(code=69, said="did not answer within 1s", settings="timeouts: {start: 1s}"),
     "dies in the handshake": dict(code=69, said="ended with exit status 9"),
     "refuses": dict(code=69, said=r"refuses: not \x1b[31mtoday\nreally (-32000)"),
@@ -562,6 +570,7 @@ ROWS = {
     "brings all kinds": dict(calls=["f"], results=["words\n[image image/png, 8 bytes, in /"]),
     "brings bytes that are no text": dict(results=["caf\ufffd here", "caf\ufffd there \U0001f600"]),
     "brings structure alone": dict(calls=["f"], results=['{"deep":[1,"x"]}']),
+    "says its words twice": dict(results=["did f", "did g"], never=['{\\"content\\":\\"did f']),
     "floods notifications": dict(calls=["f"], results=["did f"]),
     "asks and does not read": dict(calls=["f"], results=["does not read what it is sent"]),
     "wants to be asked more": dict(calls=["f"], results=["asked 1"]),

@@ -186,9 +186,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if behaviour == "adds a tool, and says so on its own stream":
             self.open_stream()
             self.tell_of_change({})
-        elif "Last-Event-ID" in asked.headers and behaviour == "cuts its answer, which can be taken up again":
+        elif "Last-Event-ID" in asked.headers and "which can be taken up again" in behaviour:
             self.open_stream()
-            if self.server.resumed < 2:
+            if self.server.resumed < (2 if behaviour.endswith("again") else 7):
                 self.server.resumed += 1
                 self.event("", id=f"after-{self.server.resumed}")
             else:
@@ -608,10 +608,14 @@ ROWS = {
             times("tools/call", 1), lambda row: None if [
                 one.headers["Last-Event-ID"] for one in SERVERS[row.behaviour].asked
                 if "Last-Event-ID" in one.headers] == ["first", "after-1", "after-2"] else "not taken up in order")),
+    "cuts its answer, which can be taken up again many times": dict(
+        calls=["f"], results=["did f"], check=all_of(
+            times("tools/call", 1),
+            lambda row: None if SERVERS[row.behaviour].resumed == 7 else "not taken up seven times")),
     "cuts its answer, which never goes on": dict(
         calls=["f"], results=["ended its answer before the result"], check=all_of(
             times("tools/call", 1),
-            lambda row: None if SERVERS[row.behaviour].resumed == 5 else "not taken up five times")),
+            lambda row: None if SERVERS[row.behaviour].resumed == 6 else "not taken up five times without a new id")),
     "forgets its session": dict(calls=["f", "g"], one_by_one=True, results=["did f", "did g"],
                                 check=all_of(times("initialize", 2), times("tools/call", 3))),
     "forgets its session, and calls that a bad request": dict(

@@ -458,6 +458,7 @@ ROWS = {  # name: (story, oauth of the agent file, behaviour of the servers)
     "step up": (step_up, "", {"call": True}),
     "wrong issuer": (wrong_issuer, "", {"iss": "https://evil.example"}),
     "client credentials": (by_itself, CI, {"grants": "client"}),
+    "lifetime as text": (by_itself, CI, {"grants": "client", "lifetime": "3600"}),
     "token endpoint sends elsewhere": (no_token_is_given, CI, {"token": (307,), "said": "/token answers 307"}),
     "token endpoint answers with a list": (no_token_is_given, CI, {
         "token": (200, [1]), "said": "the authorization server's answer is not a JSON object"}),

@@ -13,6 +13,7 @@ namespace tools::mcp {
 namespace {
 
 constexpr std::size_t k_most_message = 64u << 20;  // bytes
+constexpr std::chrono::milliseconds k_shortest_retry{10};
 constexpr std::chrono::milliseconds k_longest_retry{60'000};
 constexpr auto k_fields =
     std::to_array<std::string_view>({":", "data:", "event:", "id:", "retry:"});
@@ -65,7 +66,7 @@ void HttpReception::note_stream() {
     last_id_ = stream_.last_id();
   }
   if (const auto retry = stream_.retry()) {
-    retry_ = std::min(*retry, k_longest_retry);
+    retry_ = std::clamp(*retry, k_shortest_retry, k_longest_retry);
   }
 }
 

@@ -513,12 +513,14 @@ void HttpTransport::settle(const Outgoing& message,
   while (!reception.is_answered() && reception.problem().empty() && !reception.last_id().empty() &&
          fruitless < k_most_fruitless && wait(reception.retry(), stop)) {
     const std::size_t before = reception.events();
+    const std::string place = reception.last_id();
     const auto response = take_up(reception, stop);
     if (response && !is_success(response->status)) {
       break;
     }
     reception.finish();
-    fruitless = reception.events() == before ? fruitless + 1 : 0;
+    const bool has_gone_on = reception.events() != before || reception.last_id() != place;
+    fruitless = has_gone_on ? 0 : fruitless + 1;
   }
   if (!reception.is_answered()) {
     Error error = transport_error(reception.problem().empty() ? "ended its answer before the result"

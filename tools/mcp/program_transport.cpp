@@ -3,6 +3,7 @@
 #include "agent/text.h"
 #include "tools/mcp/asking.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -13,13 +14,26 @@
 namespace tools::mcp {
 namespace {
 
-// The last lines, as one.
+// Not a place in a program, as stand behind an error, nor a mark below it (`^`, `}`).
+bool says_something(std::string_view line) {
+  const auto is_in_word = [](char c) {
+    const char lower = agent::to_lower(c);
+    return (lower >= 'a' && lower <= 'z') || agent::is_digit(c) ||
+           static_cast<unsigned char>(c) > 127;
+  };
+  return !line.starts_with("at ") && std::ranges::any_of(line, is_in_word);
+}
+
+// The last lines that say something, as one.
 std::string end_of(std::string_view text, std::size_t lines) {
   std::string end;
-  for (text = agent::trimmed(text); lines > 0 && !text.empty(); --lines) {
+  for (text = agent::trimmed(text); lines > 0 && !text.empty();) {
     const std::size_t before = text.rfind('\n');
     const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
-    end = std::string(agent::trimmed(text.substr(begin))) + (end.empty() ? "" : " | ") + end;
+    if (const auto line = agent::trimmed(text.substr(begin)); says_something(line)) {
+      end = std::string(line) + (end.empty() ? "" : " | ") + end;
+      --lines;
+    }
     text = agent::trimmed(text.substr(0, begin));
   }
   return shown(end);
@@ -71,7 +85,7 @@ class ProgramTransport final : public Transport {
   }
 
   std::string last_words() const override {
-    if (const std::string words = end_of(program_->last_words(), 3); !words.empty()) {
+    if (const std::string words = end_of(program_->last_words(), 5); !words.empty()) {
       return "; its last words: " + words;
     }
     return {};

@@ -184,11 +184,21 @@ Result<std::unique_ptr<Transport>> Server::open(Transport::Listener&& listener) 
 
 Result<void> Server::start(const std::stop_token& stop) {
   const auto ends = Steady::now() + spec_.start;
-  TRY_ASSIGN(Connected connected, connect_in_time(stop, [](const agent::Error& error) {
-               return error.retry_after.has_value();  // it asks for time
-             }));
-  session_ = std::move(connected.session);
-  TRY(read_tools(connected.tools, std::max(ends, Steady::now() + k_to_read), stop));
+  auto connected = connect_in_time(stop, [](const agent::Error& error) {
+    return error.retry_after.has_value();  // it asks for time
+  });
+  if (!connected) {
+    agent::Error error = std::move(connected).error();
+    if (error.code == Code::mcp_connection && error.help.empty() && spec_.is_program() &&
+        !spec_.sandbox.is_off) {
+      error.help =
+          "It starts in the sandbox (`sandbox`): see that it may read all it needs, and what it "
+          "needs the network for. A launcher (npx, uvx) cannot fetch a package without it.";
+    }
+    return agent::fail(std::move(error));
+  }
+  session_ = std::move(connected->session);
+  TRY(read_tools(connected->tools, std::max(ends, Steady::now() + k_to_read), stop));
   note_idle_patterns();
   return {};
 }

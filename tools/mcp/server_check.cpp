@@ -69,7 +69,11 @@ std::vector<ServerCheck> Server::check(const std::stop_token& stop) {
              counted(tools_.size(), "tool") +
                  (hidden_.empty() ? "" : fmt::format(", {} left out", hidden_.size()))));
   for (const std::string& sentence : said_) {
-    checks.push_back(wrong("tools", sentence));
+    checks.push_back(wrong("tools",
+                           {.code = Code::mcp_other,
+                            .message = sentence,
+                            .help = "mend it in the server, or leave the tool out: `tools: "
+                                    "[\"!NAME\"]`"}));
   }
   checks.push_back(check_life(session, waiting));
   checks.push_back(check_same_tools(session, waiting));

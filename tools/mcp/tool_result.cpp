@@ -112,12 +112,21 @@ std::string flaw_of_result(const Json& result) {
              : flaw_of_list(content, "content", flaw_of_content);
 }
 
-// Whether one of the texts is that value: servers that know of clients without structured content
-// say it twice.
+bool is_text_of(std::string_view text, const Json& value) {
+  if (value.is_string()) {
+    return agent::trimmed(text) == agent::trimmed(value.get_ref<const std::string&>());
+  }
+  const auto said = agent::parse_json(text);
+  return said && agent::is_same_value(*said, value);
+}
+
+// Whether one of the texts is that value, or all that the value has under one name: servers that
+// know of clients without structured content say it twice.
 bool says(const Json* content, const Json& value) {
   return content != nullptr && std::ranges::any_of(*content, [&](const Json& item) {
-           const auto said = agent::parse_json(agent::text_at(item, "text"));
-           return said && agent::is_same_value(*said, value);
+           const std::string_view text = agent::text_at(item, "text");
+           return is_text_of(text, value) ||
+                  (value.is_object() && value.size() == 1 && is_text_of(text, value.front()));
          });
 }
 

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace tools::oauth {
@@ -50,6 +52,18 @@ std::optional<std::string> own_text(const Json& object, std::string_view key) {
                                                 : std::nullopt;
 }
 
+// Some servers write it as text.
+std::optional<long long> seconds_of(const Json& value) {
+  long long seconds = 0;
+  if (!value.is_string()) {
+    return agent::is_number(value) ? agent::integer_of(value) : std::nullopt;
+  }
+  const auto& text = value.get_ref<const std::string&>();
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, seconds);
+  return error == std::errc() && stop == end ? std::optional(seconds) : std::nullopt;
+}
+
 std::unexpected<agent::Error> unusable_answer(std::string message) {
   return agent::fail(Code::mcp_auth, std::move(message));
 }
@@ -75,7 +89,7 @@ Result<Tokens> tokens_of(const Json& json) {
     tokens.refresh_token = *refresh;
   }
   if (const Json* lifetime = agent::find(json, "expires_in"); lifetime != nullptr) {
-    const auto seconds = agent::is_number(*lifetime) ? agent::integer_of(*lifetime) : std::nullopt;
+    const auto seconds = seconds_of(*lifetime);
     if (!seconds || *seconds < 0) {
       return unusable_answer(
           "the authorization server gave a token with a lifetime that is not one");
