@@ -78,9 +78,12 @@ Result<agent::McpServerSpec> find_mcp_server(const agent::AgentSpec& agent,
                                              const std::string& name) {
   const auto found = std::ranges::find(agent.mcp_servers, name, &agent::McpServerSpec::name);
   if (found == agent.mcp_servers.end()) {
+    std::vector<std::string> names;
+    std::ranges::transform(
+        agent.mcp_servers, std::back_inserter(names), &agent::McpServerSpec::name);
     return agent::fail(Code::cli_usage,
                        fmt::format("the agent has no MCP server `{}`", agent::one_line(name, 60)),
-                       "`errand mcp list AGENT` shows those that it has");
+                       fmt::format("it has {}", fmt::join(names, ", ")));
   }
   return *found;
 }

@@ -132,6 +132,21 @@ std::string reader_of_its_folder(const std::string& line) {
   return {};
 }
 
+namespace {
+
+// Of a word that may mean a file in another folder of the line, and none is there: that folder.
+fs::path shown_of(const fs::path& named,
+                  const std::vector<fs::path>& folders,
+                  const fs::path& directory) {
+  std::error_code ignored;
+  const fs::path folder = named.parent_path();
+  const bool is_there = fs::exists(fs::symlink_status(named, ignored));
+  const bool is_other = folder != directory && std::ranges::find(folders, folder) != folders.end();
+  return !is_there && is_other ? folder : named;
+}
+
+}  // namespace
+
 tools::UserPrograms programs_outside(const agent::AgentSpec& agent,
                                      const Context& context,
                                      const tools::Sandbox* rules) {
@@ -213,7 +228,7 @@ Result<void> check_outside(const std::string& line,
             "the command `{}` runs outside of the sandbox and {} `{}`, which tools can write",
             agent::one_line(line),
             run.empty() ? "names" : "runs",
-            run.empty() ? named.string() : run.string()),
+            run.empty() ? shown_of(named, *folders, directory).string() : run.string()),
         fmt::format("put the file where tools cannot write, or {}", way_in));
   }
   if (const fs::path store = written_store(line, place, rules); !store.empty()) {

@@ -125,7 +125,8 @@ std::optional<HttpReply> refusal_of(const ReceivedRequest& head, const HttpAcces
     return plain(403, "pages of that origin are not served");
   }
   if (!access.token.empty() && !has_token(header_of(head, "authorization"), access.token)) {
-    HttpReply reply = plain(401, "a bearer token is needed");
+    const bool is_given = !header_of(head, "authorization").empty();
+    HttpReply reply = plain(401, is_given ? "the token is another one" : "a bearer token is needed");
     reply.headers.emplace_back("WWW-Authenticate", "Bearer");
     return reply;
   }

@@ -115,9 +115,10 @@ Error network_error(const Sent& sent, const TransferOutcome& outcome) {
       error.help = "Nothing is listening there: start the server, or correct `model.base_url`.";
     }
   } else if (outcome.is_connected) {
-    error.message = fmt::format("the connection to {} broke before an answer came: {}",
-                                sent.url.authority(),
-                                outcome.detail);
+    error.message =
+        fmt::format("the connection to {} broke before an answer came: {}",
+                    sent.url.authority(),
+                    outcome.code == CURLE_OK ? "its head is not whole" : outcome.detail);
   }
   return error;
 }
