@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <system_error>
 #include <vector>
 
 namespace cli {

@@ -126,7 +126,8 @@ std::optional<HttpReply> refusal_of(const ReceivedRequest& head, const HttpAcces
   }
   if (!access.token.empty() && !has_token(header_of(head, "authorization"), access.token)) {
     const bool is_given = !header_of(head, "authorization").empty();
-    HttpReply reply = plain(401, is_given ? "the token is another one" : "a bearer token is needed");
+    HttpReply reply =
+        plain(401, is_given ? "the token is another one" : "a bearer token is needed");
     reply.headers.emplace_back("WWW-Authenticate", "Bearer");
     return reply;
   }
