@@ -5,6 +5,7 @@
 #include "tools/hooks/named_programs.h"
 #include "tools/hooks/outside_words.h"
 #include "tools/permissions/command_line.h"
+#include "tools/permissions/known_programs.h"
 #include "tools/permissions/program_options.h"
 #include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"

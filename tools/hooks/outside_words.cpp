@@ -2,6 +2,7 @@
 
 #include "agent/text.h"
 #include "tools/permissions/command_line.h"
+#include "tools/permissions/known_programs.h"
 #include "tools/permissions/plain_command.h"
 #include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"

@@ -1,6 +1,7 @@
 #include "tools/hooks/script_files.h"
 
 #include "agent/text.h"
+#include "tools/permissions/known_programs.h"
 #include "tools/permissions/plain_command.h"
 #include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"

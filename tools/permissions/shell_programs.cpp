@@ -1,6 +1,7 @@
 #include "tools/permissions/shell_programs.h"
 
 #include "tools/permissions/interpreter_options.h"
+#include "tools/permissions/known_programs.h"
 #include "tools/permissions/program_options.h"
 
 #include <fmt/format.h>
@@ -20,276 +21,6 @@ using Words = std::vector<std::string>;
 
 constexpr std::size_t k_most_readings = 64;  // of one command line
 constexpr std::string_view k_git_dash = "git-";
-
-// A program that runs the rest of its arguments.
-struct Wrapper {
-  std::string_view name;
-  std::string_view with_value;  // the letters of options that take one
-  std::size_t operands = 0;     // in front of the command
-  bool is_plain = false;        // without options it changes nothing about what the command does
-};
-constexpr auto k_wrappers = std::to_array<Wrapper>({
-    {"env", "uC"},
-    {"sudo", "ugpChrtTUDR"},
-    {"doas", "uC"},
-    {"su", "gGsw"},
-    {"runuser", "ugGsw"},
-    {"pkexec", ""},
-    {"timeout", "ks", 1, true},
-    {"nice", "n", 0, true},
-    {"nohup", "", 0, true},
-    {"time", "fo", 0, true},
-    {"command", "", 0, true},
-    {"builtin", "", 0, true},
-    {"exec", "a", 0, true},
-    {"setsid", "", 0, true},
-    {"stdbuf", "ioe", 0, true},
-    {"ionice", "cnpPu", 0, true},
-    {"chrt", "TPD", 1},
-    {"taskset", "", 1},
-    {"xargs", "aEILnPsd"},
-    {"parallel", "jaNIS"},
-    {"watch", "nq"},
-    {"strace", "aeEIoOpPsSuUX"},
-    {"ltrace", "aeEIlnopsuxX"},
-    {"valgrind", ""},
-    {"perf", "eo", 1},
-    {"busybox", ""},
-    {"toybox", ""},
-    {"chroot", "", 1},
-    {"flock", "wE", 1},
-    {"unshare", "GSR"},
-    {"nsenter", "tGS"},
-    {"setpriv", ""},
-    {"capsh", ""},
-    {"systemd-run", "pEuH"},
-    {"script", "cIOBTmo"},
-    {"ssh", "bcDEeFIiJLlmOopQRSWw", 1},
-    {"fakeroot", "lisb"},
-    {"catchsegv", ""},
-    {"unbuffer", ""},
-    {"dbus-run-session", ""},
-    {"start-stop-daemon", "xpungsRNIPkdrv"},
-});
-
-constexpr auto k_shells = std::to_array<std::string_view>({"sh",
-                                                           "bash",
-                                                           "dash",
-                                                           "ash",
-                                                           "zsh",
-                                                           "ksh",
-                                                           "mksh",
-                                                           "yash",
-                                                           "posh",
-                                                           "lksh",
-                                                           "rksh",
-                                                           "sash",
-                                                           "hush",
-                                                           "osh",
-                                                           "ysh",
-                                                           "rbash",
-                                                           "fish",
-                                                           "csh",
-                                                           "tcsh"});
-
-constexpr std::string_view k_of_node =
-    "--eval --print --require --import --loader --experimental-loader";
-constexpr auto k_interpreters = std::to_array<Interpreter>({
-    {"python", "c", "", "i"},
-    {"pypy", "c", "", "i"},
-    {"graalpy", "c", "", "i"},
-    {"jython", "c", "", "i"},
-    {"perl", "eE", ""},
-    {"ruby", "e", ""},
-    {"node", "epr", k_of_node, "i"},
-    {"nodejs", "epr", k_of_node, "i"},
-    {"bun", "ep", "--eval --print exec"},
-    {"deno", "", "eval repl"},
-    {"php", "rBRE", "--run"},
-    {"lua", "e", "", "i"},
-    {"luajit", "e", "", "i"},
-    {"tclsh", "", ""},
-    {"expect", "c", ""},
-    {"Rscript", "e", ""},
-    {"guile", "c", ""},
-    {"osascript", "e", ""},
-    {"ts-node", "ep", k_of_node},
-    {"tsx", "ep", k_of_node},
-    {"ipython", "c", ""},
-    {"R", "e", ""},
-    {"julia", "eE", "--eval --print"},
-    {"octave", "", "--eval"},
-    {"octave-cli", "", "--eval"},
-    {"elixir", "e", "--eval"},
-    {"erl", "", "-eval -s -run"},
-    {"groovy", "e", ""},
-    {"scala", "e", ""},
-    {"clojure", "e", "--eval"},
-    {"clj", "e", "--eval"},
-    {"sbcl", "", "--eval --load"},
-    {"racket", "e", "--eval"},
-    {"pwsh", "c", "-Command -c -EncodedCommand -e"},
-    {"powershell", "c", "-Command -c -EncodedCommand -e"},
-    {"xonsh", "c", ""},
-    {"elvish", "c", ""},
-    {"nu", "c", "--commands"},
-});
-// Packages of Python whose modules run code which they are told, or read.
-constexpr auto k_code_modules = std::to_array<std::string_view>(
-    {"IPython",       "asyncio", "bdb",    "bpython",      "cProfile",    "code",
-     "debugpy",       "doctest", "fire",   "idlelib",      "ipykernel",   "kernprof",
-     "line_profiler", "mako",    "memray", "pdb",          "plac_runner", "profile",
-     "ptpython",      "pudb",    "py_spy", "pyinstrument", "pyperf",      "runpy",
-     "scalene",       "timeit",  "trace",  "viztracer",    "xonsh"});
-
-// A program one of whose commands runs the rest of its arguments.
-struct Runner {
-  std::string_view names;     // without a version; these lists are separated by blanks
-  std::string_view commands;  // none: it runs them itself
-  // Known not to be a command; as in the table of program_options.cpp.
-  std::string_view options = {};
-  std::string_view starts = {};   // what they are the words of, in front of them
-  bool is_behind_dashes = false;  // what stands in front of `--` is none of them
-  std::size_t operands = 0;       // in front of the program
-};
-constexpr auto k_runners = std::to_array<Runner>({
-    {"uv",
-     "run",
-     "--active --all-extras --all-groups --dev --directory= --env-file= --exact --extra= --frozen "
-     "--group= --index-url= --isolated --locked --no-cache --no-config --no-default-groups "
-     "--no-dev --no-editable --no-env-file --no-extra= --no-group= --no-managed-python "
-     "--no-progress --no-project --no-sync --offline --only-dev --only-group= --package= "
-     "--project= --python= --quiet --refresh --script --upgrade --verbose --with= --with-editable= "
-     "--with-requirements= -U -n -p= -q -s -v"},
-    {"uvx", "", "--from= --isolated --no-cache --offline --python= --quiet --with= -p= -q"},
-    {"bunx", "", "--bun --package= --silent -p="},
-    {"npx", "", "--no --package= --prefix= --quiet --silent --workspace= --yes -p= -q -w= -y"},
-    {"pipx", "run", "--no-cache --python= --quiet --spec= -q"},
-    {"poetry",
-     "run",
-     "--directory= --no-ansi --no-cache --no-interaction --no-plugins --project= --quiet --verbose "
-     "-C= -P= -n -q -v"},
-    {"pipenv", "run", "--python= --quiet --verbose -q -v"},
-    {"conda mamba micromamba",
-     "run",
-     "--cwd= --live-stream --name= --no-capture-output --prefix= --verbose -n= -p= -v"},
-    {"pdm", "run", "--global --project= --quiet --site-packages --verbose -g -p= -q -s -v"},
-    {"hatch", "run", "--env= --no-color --project= --quiet --verbose -e= -p= -q -v"},
-    {"rye", "run", "--pyproject= --quiet --verbose -q -v"},
-    {"pixi",
-     "run",
-     "--environment= --frozen --locked --manifest-path= --no-install --quiet --verbose -e= -q -v"},
-    {"pyenv rbenv nodenv plenv goenv asdf", "exec"},
-    {"mise rtx", "exec x", "--cd= --jobs= --quiet --verbose --yes -C= -j= -q -v -y", "", true},
-    {"direnv", "exec", "", "", false, 1},
-    {"bundle bundler", "exec", "--gemfile= --keep-file-descriptors --quiet --verbose"},
-    {"npm",
-     "exec x",
-     "--offline --package= --prefix= --quiet --silent --workspace= --yes -p= -q -s -w= -y"},
-    {"pnpm yarn",
-     "exec node",
-     "--cwd= --dir= --filter= --recursive --silent --workspace-root -C= -F= -r -s -w"},
-    {"coverage",
-     "run",
-     "--append --branch --concurrency= --context= --data-file= --debug= --include= --omit= "
-     "--parallel-mode --pylib --rcfile= --save-signal= --source= --timid -L -a -p",
-     "python"},
-    {"rails", "runner r", "--environment= --skip-executor -e= -w", "ruby"},
-});
-
-// Variables from which a program takes code, or which program to run.
-struct CodeVariable {
-  std::string_view name;
-  std::string_view options_of = {};  // the interpreter that reads it as options of its own
-  std::string_view harmless = {};    // values, separated by blanks
-  bool may_be_name = false;          // a plain one is no more than that
-};
-constexpr auto k_code_variables = std::to_array<CodeVariable>({
-    {.name = "BASH_ENV"},
-    {.name = "BUN_OPTIONS", .options_of = "bun"},
-    {.name = "ELIXIR_ERL_OPTIONS"},
-    {.name = "ENV", .may_be_name = true},
-    {.name = "ERL_AFLAGS"},
-    {.name = "ERL_FLAGS"},
-    {.name = "ERL_ZFLAGS"},
-    {.name = "HARNESS_PERL"},
-    {.name = "HARNESS_PERL_SWITCHES", .options_of = "perl"},
-    {.name = "LUA_INIT"},
-    {.name = "NODE_OPTIONS", .options_of = "node"},
-    {.name = "PERL5DB"},
-    {.name = "PERL5OPT", .options_of = "perl"},
-    {.name = "PYTHONBREAKPOINT", .harmless = "0"},
-    {.name = "PYTHONINSPECT"},
-    {.name = "PYTHONSTARTUP"},
-    {.name = "RUBYOPT", .options_of = "ruby"},
-});
-
-// Options, or commands, by which a program that is none of the above runs code all the same.
-struct CodeOption {
-  std::string_view name;
-  std::string_view words;  // separated by blanks; "x=" is a beginning, a lone "*" any argument
-  // getopt's ways: `--to-com` for `--to-command`, a letter among others, its value in the same word
-  bool is_abbreviated = false;
-};
-constexpr auto k_code_options = std::to_array<CodeOption>({
-    {"alias", "*"},
-    {"at", "*"},
-    {"batch", "*"},
-    {"crontab", "*"},
-    {"dc", "*"},
-    {"django-admin", "dbshell shell shell_plus"},
-    {"ed", "*"},
-    {"emacs", "--eval -eval --batch -f --load -l"},
-    {"enable", "*"},
-    {"entr", "*"},
-    {"ex", "*"},
-    {"fd", "-x -X --exec= --exec-batch=", true},
-    {"fdfind", "-x -X --exec= --exec-batch=", true},
-    {"gdb", "*"},
-    {"ghc", "-e --interactive"},
-    {"git", "-c --config-env --config-env= --exec-path= --upload-pack= --receive-pack="},
-    {"gnuplot", "*"},
-    {"hash", "-p"},
-    {"iex", "*"},
-    {"kotlin", "-e -expression"},
-    {"make", "SHELL= --eval --eval="},
-    {"m4", "*"},
-    {"manage.py", "dbshell shell shell_plus"},
-    {"mariadb", "*"},
-    {"man", "-P --pager --pager= -H", true},
-    {"mix", "-e -r --eval --eval= eval"},
-    {"mysql", "*"},
-    {"nix-shell", "--command --run"},
-    {"nvim", "*"},
-    {"ocaml", "-e"},
-    {"rake", "-e -E -p --execute= --execute-print= --execute-continue=", true},
-    {"rsync", "-e --rsh --rsh= --rsync-path=", true},
-    {"rvim", "*"},
-    {"screen", "*"},
-    {"socat", "*"},
-    {"sort", "--compress-program=", true},
-    {"split", "--filter=", true},
-    {"sqlite3", "*"},
-    {"swift", "-e repl"},
-    {"psql", "*"},
-    {"rg", "--pre= --hostname-bin=", true},
-    {"tar",
-     "--to-command --to-command= --checkpoint-action --checkpoint-action= -I "
-     "--use-compress-program --use-compress-program= --rsh-command= -F --info-script=",
-     true},
-    {"tmux", "*"},
-    {"vi", "*"},
-    {"view", "*"},
-    {"vim", "*"},
-    {"vimdiff", "*"},
-    {"zip", "-TT --unzip-command"},
-});
-
-template <typename Row, std::size_t count>
-const Row* find_row(const std::array<Row, count>& rows, std::string_view name) {
-  const auto found = std::ranges::find(rows, name, &Row::name);
-  return found == rows.end() ? nullptr : &*found;
-}
 
 bool is_option(std::string_view word) {
   return word.size() > 1 && word.front() == '-';
@@ -318,13 +49,6 @@ bool is_input(std::string_view word) {
   return is_known_input(word) || path.starts_with("/dev/") || word.contains(k_unknown);
 }
 
-// Programs to which their input is data, wherever a word names it; beside those that only show
-// data.
-constexpr auto k_data_readers = std::to_array<std::string_view>(
-    {"base32", "base64", "bzip2", "column", "git", "gunzip", "gzip",
-     "iconv",  "less",   "more",  "patch",  "pr",  "sort",   "tar",
-     "tee",    "uniq",   "xz",    "xzcat",  "yes", "zcat",   "zstd"});
-
 // An option's value that stands with it in one word: `-f-`, `--file=/dev/stdin`.
 bool names_input(std::string_view word) {
   if (word.starts_with("--")) {
@@ -334,53 +58,6 @@ bool names_input(std::string_view word) {
   const std::size_t value =
       word.size() > 1 && word.starts_with('-') ? word.find_first_of("-/", 1) : 0;
   return value != std::string_view::npos && is_known_input(word.substr(value));
-}
-
-// "python" of "/usr/bin/python3.11".
-std::string_view without_version(std::string_view name) {
-  const std::size_t last = name.find_last_not_of("0123456789.");
-  return last == std::string_view::npos ? name : name.substr(0, last + 1);
-}
-
-// "3.11", "3-dbg", "3.13t"; no `python3-config`.
-bool is_build(std::string_view rest) {
-  constexpr std::size_t k_most_letters = 2;
-  if (rest.empty() || rest.front() < '0' || rest.front() > '9' || rest.ends_with("-config")) {
-    return false;
-  }
-  rest.remove_prefix(std::min(rest.find_first_not_of("0123456789."), rest.size()));
-  const std::string_view letters = rest.substr(0, rest.find('-'));
-  return letters.size() <= k_most_letters &&
-         std::ranges::all_of(letters, [](char c) { return c >= 'a' && c <= 'z'; });
-}
-
-// By its name, also that of another build, or of another program for the same language: `jruby`.
-const Interpreter* find_interpreter(std::string_view program) {
-  constexpr auto k_languages = std::to_array<std::string_view>({"python", "ruby"});
-  const std::string_view name = without_version(program);
-  if (const Interpreter* row = find_row(k_interpreters, name)) {
-    return row;
-  }
-  const auto build = std::ranges::find_if(k_interpreters, [&](const Interpreter& row) {
-    return program.starts_with(row.name) && is_build(program.substr(row.name.size()));
-  });
-  const auto language =
-      std::ranges::find_if(k_languages, [&](auto one) { return name.ends_with(one); });
-  return build != k_interpreters.end()   ? &*build
-         : language != k_languages.end() ? find_row(k_interpreters, *language)
-                                         : nullptr;
-}
-
-bool is_in(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(' '), list.size());
-    const std::string_view one = list.substr(0, end);
-    if (one == "*" || one == word || (one.ends_with('=') && word.starts_with(one))) {
-      return true;
-    }
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
 }
 
 // Whether getopt may take the word for one of these options.
@@ -400,12 +77,6 @@ bool may_be_in(std::string_view list, std::string_view word) {
   return false;
 }
 
-const Runner* find_runner(std::string_view program) {
-  const auto found = std::ranges::find_if(
-      k_runners, [&](const Runner& row) { return is_in(row.names, without_version(program)); });
-  return found == k_runners.end() ? nullptr : &*found;
-}
-
 // Whether these are options of the interpreter that are known to be no code.
 bool are_known_options(const Interpreter& interpreter, std::string_view text) {
   constexpr std::string_view k_blanks = " \t\n";
@@ -419,13 +90,8 @@ bool are_known_options(const Interpreter& interpreter, std::string_view text) {
          (told.what == ToldProgram::What::input || told.what == ToldProgram::What::nothing);
 }
 
-const CodeVariable* find_variable(std::string_view name) {
-  const std::string_view plain = name.starts_with("LUA_INIT_") ? "LUA_INIT" : name;
-  return find_row(k_code_variables, plain);
-}
-
 bool may_hold_code(const CodeVariable& variable, std::string_view value) {
-  const Interpreter* const interpreter = find_row(k_interpreters, variable.options_of);
+  const Interpreter* const interpreter = find_interpreter(variable.options_of);
   const bool is_harmless =
       value.empty() || is_in(variable.harmless, value) ||
       (variable.may_be_name && !value.contains('/') && is_setting(fmt::format("{}=", value))) ||
@@ -449,11 +115,11 @@ std::string_view code_variable_of(const ShellCommand& command) {
     const std::size_t equals = word.find('=');
     std::string_view name = word.substr(0, equals);
     name.remove_suffix(name.ends_with('+') ? 1 : 0);
-    const CodeVariable* row = equals == std::string_view::npos ? nullptr : find_variable(name);
+    const CodeVariable* row = equals == std::string_view::npos ? nullptr : find_code_variable(name);
     return row != nullptr && may_hold_code(*row, word.substr(equals + 1));
   };
   const auto is_taken = [](std::string_view word) {  // `read PERL5OPT`
-    const CodeVariable* row = find_variable(word);
+    const CodeVariable* row = find_code_variable(word);
     return row != nullptr && !row->may_be_name;
   };
   const auto name_of = [](std::string_view word) {
@@ -510,11 +176,11 @@ class Reading {
       read_interpreter(*row);
     } else if (const Runner* runner = find_runner(name)) {
       read_runner(*runner);
-    } else if (const Wrapper* wrapper = find_row(k_wrappers, name)) {
+    } else if (const Wrapper* wrapper = find_wrapper(name)) {
       read_wrapper(*wrapper);
     } else if (name.starts_with("ld-linux") || name.starts_with("ld.so")) {
       read_wrapper({.name = name, .with_value = {}});
-    } else if (const CodeOption* code = find_row(k_code_options, name)) {
+    } else if (const CodeOption* code = find_code_option(name)) {
       read_code_options(*code);
       read_unknown();
     } else {
@@ -804,7 +470,7 @@ class Reading {
   // It may have the name of a program that does the same: `python3 -m coverage run x`.
   void read_module(std::string_view module, Words rest) {
     const std::string_view package = module.substr(0, module.find('.'));
-    if (std::ranges::find(k_code_modules, package) != k_code_modules.end() || has_unknown(module)) {
+    if (is_code_module(package) || has_unknown(module)) {
       unclear("runs code that no rule can read");
     } else if (find_runner(package) != nullptr) {
       rest.emplace(rest.begin(), package);
@@ -899,8 +565,7 @@ class Reading {
   // its words one that it starts.
   void read_unknown() {
     const std::string_view name = base_name(words_.front());
-    if (is_plain_program(name) || coverage_of(words_).is_data ||
-        std::ranges::find(k_data_readers, name) != k_data_readers.end()) {
+    if (is_plain_program(name) || coverage_of(words_).is_data || reads_data(name)) {
       return;
     }
     if (std::any_of(words_.begin() + 1, words_.end(), names_input)) {
@@ -958,18 +623,7 @@ std::string_view base_name(std::string_view program) {
 
 bool starts_the_rest(std::string_view program) {
   const Runner* runner = find_runner(program);
-  return find_row(k_wrappers, program) != nullptr ||
-         (runner != nullptr && runner->commands.empty());
-}
-
-bool is_shell(std::string_view program) {
-  constexpr auto k_endings = std::to_array<std::string_view>(
-      {"-static", ".static", ".real", ".orig", ".distrib", ".exe"});  // `bash-static`
-  for (const std::string_view ending : k_endings) {
-    program.remove_suffix(program.ends_with(ending) ? ending.size() : 0);
-  }
-  program.remove_prefix(program.starts_with("static-") ? std::size("static-") - 1 : 0);
-  return std::ranges::find(k_shells, without_version(program)) != k_shells.end();
+  return find_wrapper(program) != nullptr || (runner != nullptr && runner->commands.empty());
 }
 
 bool runs_its_first_word(std::string_view program) {

@@ -30,11 +30,8 @@ Started started_by(const ShellCommand& command);
 // By its name without a path: whether it runs the rest of its words, as `nice` and `sudo` do.
 bool starts_the_rest(std::string_view program);
 
-// By its name without a path, which may end with a version.
-bool is_shell(std::string_view program);
-
-// A shell, or another one whose first word that is no option is a script, and no command of its
-// own; likewise.
+// By its name without a path, which may end with a version: a shell, or another one whose first
+// word that is no option is a script, and no command of its own.
 bool runs_its_first_word(std::string_view program);
 
 // A shell, or another program that runs a script, or else what it reads; likewise.
