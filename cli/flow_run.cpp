@@ -823,7 +823,7 @@ RunResult FlowRun::finish() {
 
 std::optional<Error> FlowRun::remove_old_runs() const {
   return cli::remove_old_runs(
-      plan_.agent, journal_file_, world_.context.cwd, world_.context.environment);
+      plan_.agent, journal_file_, world_.context.cwd, world_.context.environment, run_id_);
 }
 
 // ---- one member ----

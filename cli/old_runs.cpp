@@ -15,7 +15,8 @@ namespace cli {
 std::optional<agent::Error> remove_old_runs(const agent::AgentSpec& agent,
                                             const std::filesystem::path& journal,
                                             const std::filesystem::path& folder,
-                                            const agent::Environment& environment) {
+                                            const agent::Environment& environment,
+                                            const std::string& ended) {
   const agent::SessionSpec& session = agent.session;
   if (!session.keep || journal.empty()) {
     return std::nullopt;
@@ -27,7 +28,8 @@ std::optional<agent::Error> remove_old_runs(const agent::AgentSpec& agent,
       agent::store::prune(journal,
                           {.before = std::chrono::system_clock::now() - *session.keep,
                            .agent = is_users ? agent.name : "",
-                           .folder = is_users ? folder.string() : ""},
+                           .folder = is_users ? folder.string() : "",
+                           .stays = ended},
                           agent::store::Traces::leave);
   if (!removal) {
     return removal.error();

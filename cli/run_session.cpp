@@ -1165,7 +1165,7 @@ agent::RunResult RunSession::run() {
 
 std::optional<agent::Error> RunSession::remove_old_runs() const {
   return cli::remove_old_runs(
-      plan_.agent, journal_file_, world_.context.cwd, world_.context.environment);
+      plan_.agent, journal_file_, world_.context.cwd, world_.context.environment, run_id_);
 }
 
 }  // namespace cli

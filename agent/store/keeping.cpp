@@ -357,10 +357,12 @@ Result<std::vector<std::string>> find_old_runs(const fs::path& file, const OldRu
         "(?2 = '' OR agent = ?2) AND (?3 = '' OR cwd = ?3) UNION "
         "SELECT json_extract(json, '$.run_id') FROM events JOIN whole ON events.run_id = id "
         "WHERE type = 'member.started') "
-        "SELECT run_id FROM runs WHERE run_id IN whole AND updated < ?1 ORDER BY begun");
+        "SELECT run_id FROM runs WHERE run_id IN whole AND updated < ?1 AND run_id != ?4 "
+        "ORDER BY begun");
     query.bind(1, to_milliseconds(which.before));
     query.bind(2, which.agent);
     query.bind(3, which.folder);
+    query.bind(4, which.stays);
     const RunClaims claims(file);
     std::vector<std::string> run_ids;
     while (query.executeStep()) {

@@ -40,6 +40,7 @@ struct OldRuns {
   std::chrono::system_clock::time_point before;  // nothing was heard of them since
   std::string agent;                             // of this name, and their members; empty: of any
   std::string folder;                            // begun in this one; empty: in any
+  std::string stays = {};                        // one that is none of them; empty: there is none
 };
 
 // Those of the runs whose calls wait for a yes.

@@ -164,6 +164,7 @@ TEST_CASE("keeping: runs of which nothing was heard are pruned, and no others", 
   CHECK(find_old_runs(file, {.before = before, .agent = "mark", .folder = "/mark"}).value() ==
         Ids{"day-3"});  // who carried on day-1 did so elsewhere
   CHECK(find_old_runs(file, {.before = before, .agent = "other"}).value().empty());
+  CHECK(find_old_runs(file, {.before = before, .stays = "day-3"}).value() == Ids{"day-1"});
   CHECK(find_old_runs(file, {.before = before, .folder = "/other"}).value().empty());
   const auto traces = GENERATE(Traces::erase, Traces::leave);
   const auto removal = agent::store::prune(file, {.before = before}, traces);
