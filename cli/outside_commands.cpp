@@ -96,6 +96,17 @@ std::string relative_name(const std::string& line) {
   return {};
 }
 
+// Of a word that may mean a file in another folder of the line, and none is there: that folder.
+fs::path shown_of(const fs::path& named,
+                  const std::vector<fs::path>& folders,
+                  const fs::path& directory) {
+  std::error_code ignored;
+  const fs::path folder = named.parent_path();
+  const bool is_there = fs::exists(fs::symlink_status(named, ignored));
+  const bool is_other = folder != directory && std::ranges::find(folders, folder) != folders.end();
+  return !is_there && is_other ? folder : named;
+}
+
 }  // namespace
 
 bool can_write(const tools::Sandbox* sandbox, const fs::path& path) {
@@ -132,21 +143,6 @@ std::string reader_of_its_folder(const std::string& line) {
   }
   return {};
 }
-
-namespace {
-
-// Of a word that may mean a file in another folder of the line, and none is there: that folder.
-fs::path shown_of(const fs::path& named,
-                  const std::vector<fs::path>& folders,
-                  const fs::path& directory) {
-  std::error_code ignored;
-  const fs::path folder = named.parent_path();
-  const bool is_there = fs::exists(fs::symlink_status(named, ignored));
-  const bool is_other = folder != directory && std::ranges::find(folders, folder) != folders.end();
-  return !is_there && is_other ? folder : named;
-}
-
-}  // namespace
 
 tools::UserPrograms programs_outside(const agent::AgentSpec& agent,
                                      const Context& context,

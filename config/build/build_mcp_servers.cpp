@@ -184,7 +184,7 @@ void build_address(const Value& item, McpServerSpec& server, Problems& problems)
 void warn_of_other_variables(const Value& item, Problems& problems) {
   constexpr auto k_shells =
       std::to_array<std::string_view>({"bash", "dash", "fish", "ksh", "sh", "zsh"});
-  const std::string_view command = text_at(item, "command");
+  const std::string command = text_at(item, "command");
   const Value* const args = value_at(item, "args");
   if (args == nullptr ||
       std::ranges::find(k_shells, command.substr(command.rfind('/') + 1)) != k_shells.end()) {
