@@ -124,9 +124,11 @@ bool is_host(std::string_view text) {
     return is_letter(c) || agent::is_digit(c) || c == '-' || c == '.' || c == '_';
   };
   const auto parts = host_and_port(text);
+  const auto is_number = [](std::string_view number) {  // who uses it says which it may be
+    return is_word(number, 5, [](char c) { return c >= '1' && c <= '9'; }, agent::is_digit);
+  };
   return parts && (parts->is_six || std::ranges::all_of(parts->name, in_name)) &&
-         (parts->port.empty() ||
-          (!parts->port.starts_with(":0") && is_port(parts->port.substr(1))));
+         (parts->port.empty() || is_number(parts->port.substr(1)));
 }
 
 // Every server, one, or all below a domain.
