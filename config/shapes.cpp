@@ -96,12 +96,8 @@ std::optional<HostAndPort> host_and_port(std::string_view text) {
   HostAndPort parts{.name = text.substr(is_six ? 1 : 0, is_six ? end - 1 : end),
                     .port = text.substr(is_six ? end + 1 : end),
                     .is_six = is_six};
-  const auto in_six = [](char c) {
-    return agent::is_digit(c) || is_letter(c) || c == ':' || c == '.';
-  };
-  const bool is_name = !parts.name.empty() && (!is_six || std::ranges::all_of(parts.name, in_six));
   const bool is_separate = parts.port.empty() || parts.port.front() == ':';
-  return is_name && is_separate ? std::optional(parts) : std::nullopt;
+  return !parts.name.empty() && is_separate ? std::optional(parts) : std::nullopt;
 }
 
 bool is_url(std::string_view text) {
@@ -120,14 +116,15 @@ bool is_url(std::string_view text) {
 }
 
 bool is_host(std::string_view text) {
-  const auto in_name = [](char c) {
-    return is_letter(c) || agent::is_digit(c) || c == '-' || c == '.' || c == '_';
-  };
   const auto parts = host_and_port(text);
+  const auto in_name = [&](char c) {
+    return is_letter(c) || agent::is_digit(c) || c == '.' ||
+           (parts->is_six ? c == ':' : c == '-' || c == '_');
+  };
   const auto is_number = [](std::string_view number) {  // who uses it says which it may be
     return is_word(number, 5, [](char c) { return c >= '1' && c <= '9'; }, agent::is_digit);
   };
-  return parts && (parts->is_six || std::ranges::all_of(parts->name, in_name)) &&
+  return parts && std::ranges::all_of(parts->name, in_name) &&
          (parts->port.empty() || is_number(parts->port.substr(1)));
 }
 
