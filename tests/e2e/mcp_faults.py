@@ -61,7 +61,7 @@ class Server:
             print("no such database\nsorry", file=sys.stderr)
             sys.exit(3)
         if self.behaviour == "dies with a long trace":
-            print("throw err;\n^\n\nError: no such database\n" + "    at f (a.js:1:2)\n" * 9 + "}\n\nNode.js v20", file=sys.stderr)
+            print("throw err;\n^\n\nError: no such database\n" + "    at f (a.js:1:2)\n" * 9 + "    at node:x:1:2 {\n  code: 'X',\n}\n\nat least one is needed", file=sys.stderr)
             sys.exit(1)
         if self.behaviour.startswith("hangs at the start") or (self.start > 1 and "hangs when it is started again" in self.behaviour):
             time.sleep(PATIENCE_S)
@@ -394,7 +394,9 @@ class Server:
         elif behaviour == "brings structure alone":
             self.send(id=number, result={"content": [], "structuredContent": {"deep": [1, "x"]}})
         elif behaviour == "says its words twice":
-            self.send(id=number, result=text | {"structuredContent": {"content": text["content"][0]["text"] + "\n"}})
+            self.send(id=number, result=text | {"structuredContent": {"content": text["content"][0]["text"]}})
+        elif behaviour == "says by a name what its words do not":
+            self.send(id=number, result=text | {"structuredContent": {"missing": text["content"][0]["text"]}})
         elif behaviour == "floods notifications":
             for one in range(20_000):
                 self.send(method="notifications/message", params={"level": "info", "data": one})
@@ -450,7 +452,7 @@ ROWS = {
         code=0, said="the run goes without its tools", command="no-such-program", settings="required: false",
         results=["not_found"], calls=["f"], missing=["s"]),
     "dies at once": dict(code=69, said="its last words: no such database | sorry"),
-    "dies with a long trace": dict(code=69, said="its last words: throw err; | Error: no such database | Node.js v20"),
+    "dies with a long trace": dict(code=69, said="its last words: throw err; | Error: no such database | code: 'X', | at least one is needed"),
     "hangs at the start in the sandbox": dict(
         code=69, said="It starts in the sandbox", settings="sandbox: true\n    timeouts: {start: 1s}"),
     "hangs at the start": dict(code=69, said="did not answer within 1s", settings="timeouts: {start: 1s}"),
@@ -571,6 +573,7 @@ ROWS = {
     "brings bytes that are no text": dict(results=["caf\ufffd here", "caf\ufffd there \U0001f600"]),
     "brings structure alone": dict(calls=["f"], results=['{"deep":[1,"x"]}']),
     "says its words twice": dict(results=["did f", "did g"], never=['{\\"content\\":\\"did f']),
+    "says by a name what its words do not": dict(results=['{"missing":"did f"}', '{"missing":"did g"}']),
     "floods notifications": dict(calls=["f"], results=["did f"]),
     "asks and does not read": dict(calls=["f"], results=["does not read what it is sent"]),
     "wants to be asked more": dict(calls=["f"], results=["asked 1"]),

@@ -186,6 +186,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if behaviour == "adds a tool, and says so on its own stream":
             self.open_stream()
             self.tell_of_change({})
+        elif asked.headers.get("Last-Event-ID") == "after-3" and not self.server.has_failed:
+            self.server.has_failed = True
+            self.send(500)
         elif "Last-Event-ID" in asked.headers and "which can be taken up again" in behaviour:
             self.open_stream()
             if self.server.resumed < (2 if behaviour.endswith("again") else 7):
@@ -408,6 +411,7 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.behaviour = behaviour
         self.asked, self.sessions, self.calls, self.resumed = [], 0, 0, 0
+        self.has_failed = False
         self.listens = 0
         self.open_id = self.stream = None
         self.called, self.working, self.answered, self.cut = (threading.Event() for _ in range(4))

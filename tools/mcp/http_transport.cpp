@@ -510,13 +510,19 @@ void HttpTransport::settle(const Outgoing& message,
   }
   reception.finish();
   int fruitless = 0;
+  int refused_with = 0;  // a status, where it is taken up again; 0: nothing was
   while (!reception.is_answered() && reception.problem().empty() && !reception.last_id().empty() &&
          fruitless < k_most_fruitless && wait(reception.retry(), stop)) {
     const std::size_t before = reception.events();
     const std::string place = reception.last_id();
     const auto response = take_up(reception, stop);
     if (response && !is_success(response->status)) {
-      break;
+      refused_with = response->status;
+      if (!asks_for_time(refused_with) && refused_with < k_server_fault) {
+        break;
+      }
+      ++fruitless;
+      continue;
     }
     reception.finish();
     const bool has_gone_on = reception.events() != before || reception.last_id() != place;
@@ -525,6 +531,10 @@ void HttpTransport::settle(const Outgoing& message,
   if (!reception.is_answered()) {
     Error error = transport_error(reception.problem().empty() ? "ended its answer before the result"
                                                               : reception.problem());
+    if (refused_with != 0) {
+      error.message += fmt::format(", and answers with HTTP status {} where that is taken up again",
+                                   refused_with);
+    }
     error.http_status = reception.is_empty() ? status : 0;
     fail(message, std::move(error));
   }

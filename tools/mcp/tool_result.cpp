@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -113,20 +114,29 @@ std::string flaw_of_result(const Json& result) {
 }
 
 bool is_text_of(std::string_view text, const Json& value) {
-  if (value.is_string()) {
-    return agent::trimmed(text) == agent::trimmed(value.get_ref<const std::string&>());
-  }
   const auto said = agent::parse_json(text);
-  return said && agent::is_same_value(*said, value);
+  return (value.is_string() && text == value.get_ref<const std::string&>()) ||
+         (said && agent::is_same_value(*said, value));
 }
 
-// Whether one of the texts is that value, or all that the value has under one name: servers that
-// know of clients without structured content say it twice.
+// What stands under the one name of an object, where the name tells nothing: libraries of servers
+// call so what a tool gives, and many values have no other.
+const Json* only_member(const Json& value) {
+  constexpr auto k_nameless = std::to_array<std::string_view>({"content", "result"});
+  if (!value.is_object() || value.size() != 1) {
+    return nullptr;
+  }
+  const bool is_nameless = std::ranges::find(k_nameless, value.begin().key()) != k_nameless.end();
+  return is_nameless || value.front().is_structured() ? &value.front() : nullptr;
+}
+
+// Whether one of the texts is that value: servers that know of clients without structured content
+// say it twice.
 bool says(const Json* content, const Json& value) {
+  const Json* const member = only_member(value);
   return content != nullptr && std::ranges::any_of(*content, [&](const Json& item) {
            const std::string_view text = agent::text_at(item, "text");
-           return is_text_of(text, value) ||
-                  (value.is_object() && value.size() == 1 && is_text_of(text, value.front()));
+           return is_text_of(text, value) || (member != nullptr && is_text_of(text, *member));
          });
 }
 
