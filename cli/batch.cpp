@@ -413,7 +413,11 @@ Result<Batch::Ended> Batch::perform(Task task) {
   Plan plan = plan_;
   TRY_ASSIGN(plan.text, texts_of(item.said, options_.parameters, plan_, reading_));
   if (source.earlier) {
-    TRY_ASSIGN(source, carried_on_anew(*std::move(source.earlier), std::move(source.agent), false));
+    TRY_ASSIGN(source,
+               carried_on_anew(*std::move(source.earlier),
+                               std::move(source.agent),
+                               false,
+                               world_.context.environment));
     if (!source.says_own_prompt) {
       plan.text.prompt.clear();  // it was said
       plan.text.attachments.clear();

@@ -266,7 +266,10 @@ bool was_begun_with(const RecordedRun& flow, const std::string& prompt) {
 
 }  // namespace
 
-Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent, bool has_message) {
+Result<RunSource> carried_on_anew(RecordedRun run,
+                                  AgentChoice agent,
+                                  bool has_message,
+                                  const agent::Environment& environment) {
   TRY(check_is_own(run,
                    fmt::format("`errand resume {} --agent FILE` carries it on as a stranger's; "
                                "another `--session` begins a run of your own",
@@ -285,6 +288,15 @@ Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent, bool has_m
                     pending),
         fmt::format("answer first, `errand runs pending {0}` says how; `errand resume {0} \"…\"` "
                     "leaves the calls out for a new message",
+                    run.run_id));
+  }
+  if (has_message && !is_flow && waits_for_a_person(run, environment)) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("the run `{}` is parked: members of it wait for approval",
+                    agent::one_line(run.begun.session)),
+        fmt::format("answer first, `errand runs pending` lists what waits, and then `errand resume "
+                    "{0}`; `errand resume {0} \"…\"` leaves their calls out for a new message",
                     run.run_id));
   }
   RunSource source{.agent = std::move(agent),

@@ -39,6 +39,9 @@ agent::Result<RunSource> carried_on(RecordedRun run,
 
 // By what the command line says, as a new run: the record is what was said and done alone.
 // cli.usage also where calls wait for approval and a message would leave them out.
-agent::Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent, bool has_message);
+agent::Result<RunSource> carried_on_anew(RecordedRun run,
+                                         AgentChoice agent,
+                                         bool has_message,
+                                         const agent::Environment& environment);
 
 }  // namespace cli

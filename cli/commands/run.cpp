@@ -46,7 +46,7 @@ Result<RunSource> source_of(Parsed& parsed, Context& context) {
   }
   const bool has_message =
       !agent.prompt.empty() || parsed.has("--prompt") || parsed.has("--prompt-file");
-  return carried_on_anew(*std::move(earlier), std::move(agent), has_message);
+  return carried_on_anew(*std::move(earlier), std::move(agent), has_message, context.environment);
 }
 
 }  // namespace

@@ -104,25 +104,54 @@ bool is_modest(std::string_view pointer) {
   return std::ranges::count(pointer, '/') <= k_most_levels;
 }
 
-// One piece of a call's arguments; text under the same path goes on. False: it says no place.
+// Where the place is an item of a list, it is one of its items, or the next one.
+bool has_no_hole(const Json& arguments, std::string_view pointer) {
+  for (std::size_t end = pointer.find('/', 1); end != pointer.npos;
+       end = pointer.find('/', end + 1)) {
+    const Json::json_pointer list(std::string(pointer.substr(0, end)));
+    const std::string_view item = pointer.substr(end + 1, pointer.find('/', end + 1) - end - 1);
+    const bool is_number = !item.empty() && std::ranges::all_of(item, agent::is_digit);
+    const bool is_there = arguments.contains(list);
+    const std::size_t size = is_there && arguments[list].is_array() ? arguments[list].size() : 0;
+    if (is_number && !(is_there && arguments[list].is_object()) &&
+        std::stoul(std::string(item)) > size) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// One piece of a call's arguments: a value, or text that goes on under the same path. False: it
+// says no place, or none that can have that value.
 bool apply_piece(Json& arguments, const Json& piece) {
   const std::string pointer = pointer_of(agent::text_at(piece, "jsonPath"));
-  if (pointer.empty() || pointer.contains("//") || !is_modest(pointer)) {
+  if (!pointer.starts_with('/') || pointer.contains("//") || !is_modest(pointer)) {
+    return false;
+  }
+  const Json* const text = agent::find(piece, "stringValue");
+  const Json* const number = agent::find(piece, "numberValue");
+  const Json* const truth = agent::find(piece, "boolValue");
+  const auto values =
+      (text != nullptr ? 1 : 0) + (number != nullptr ? 1 : 0) + (truth != nullptr ? 1 : 0);
+  if (values > 1 || (text != nullptr && !text->is_string())) {
     return false;
   }
   try {
-    Json& target = arguments[Json::json_pointer(pointer)];
-    if (const Json* text = agent::find(piece, "stringValue"); text && text->is_string()) {
-      target = (target.is_string() ? target.get<std::string>() : "") + text->get<std::string>();
-      return true;
+    if (!has_no_hole(arguments, pointer)) {
+      return false;
     }
-    for (const std::string_view key : {"numberValue", "boolValue"}) {
-      if (const Json* value = agent::find(piece, key)) {
-        target = *value;
-      }
+    Json& target = arguments[Json::json_pointer(pointer)];
+    if (target.is_string() && text != nullptr) {
+      target.get_ref<std::string&>() += text->get_ref<const std::string&>();
+    } else if (!target.is_null()) {
+      return false;
+    } else if (text != nullptr) {
+      target = *text;
+    } else if (const Json* const value = number != nullptr ? number : truth) {
+      target = *value;
     }
   } catch (const Json::exception&) {
-    arguments = nullptr;  // pieces that do not fit each other are no arguments
+    return false;
   }
   return true;
 }
@@ -158,7 +187,8 @@ class GeminiDecoder final : public AnswerDecoder {
   std::string model_;
   std::string finish_reason_;
   agent::Json usage_ = agent::Json::object();
-  bool is_call_open_ = false;  // the last part is a call whose arguments come in pieces
+  bool is_call_open_ = false;   // the last part is a call whose arguments come in pieces
+  bool has_open_text_ = false;  // and a text among them goes on
 };
 
 void GeminiDecoder::take_usage(const Json& data) {
@@ -233,6 +263,9 @@ bool GeminiDecoder::take_part(Json part, const agent::Emit& emit) {
     take_call(std::move(part));
     return true;
   }
+  if (is_call_open_ && !is_empty_part(part) && !is_thought(part)) {
+    refuse("another part comes while the arguments of a call are under way");
+  }
   if (!part.is_object()) {
     refuse("a part of `parts` is no object: " + excerpt(agent::dump(part)));
   }
@@ -263,8 +296,10 @@ void GeminiDecoder::take_call(Json part) {
   const bool begins = has_name || !is_call_open_;
   if (has_name && is_call_open_) {
     refuse("a call begins while the arguments of another one are under way");
-  } else if (!begins && args != nullptr && !args->empty()) {
+  } else if (args != nullptr && !args->empty() && (!begins || goes_on || pieces != nullptr)) {
     refuse("the arguments of a call come as a whole and in pieces");
+  } else if (!has_name && !is_call_open_ && pieces != nullptr) {
+    refuse("pieces of arguments of no call that has begun");
   } else if (begins && !has_name && pieces == nullptr && args == nullptr) {
     refuse("a `functionCall` has neither a name nor arguments");
   }
@@ -277,11 +312,15 @@ void GeminiDecoder::take_call(Json part) {
   }
   for (const Json& piece : said_in_pieces) {
     if (!apply_piece(object_at(parts_.back(), "functionCall")["args"], piece)) {
-      refuse("a piece of `partialArgs` says no place in the arguments");
+      refuse("a piece of `partialArgs` says no place in the arguments, or another value of one");
     }
+    has_open_text_ = agent::bool_at(piece, "willContinue");
   }
-  if (!begins && !goes_on) {
+  if (!goes_on) {
     is_call_open_ = false;
+    if (std::exchange(has_open_text_, false)) {
+      refuse("the arguments of a call end within a text");
+    }
   }
 }
 

@@ -115,12 +115,6 @@ TEST_CASE("gemini: arguments in pieces", "[providers]") {
   CHECK(nlohmann::json::parse(reply.tool_calls[0].arguments) ==
         nlohmann::json({{"city", "Paris"}, {"days", {3}}, {"sure", true}, {"none", nullptr}}));
   CHECK(reply.tool_calls[1].arguments == "{}");
-  CHECK(
-      read(
-          chunk(R"({"functionCall":{"name":"f","partialArgs":[)"
-                R"({"jsonPath":"$.a","stringValue":"x"},{"jsonPath":"$.a.b","stringValue":"y"}]}})",
-                "STOP"))
-          .tool_calls.size() == 1);  // pieces that do not fit each other do no harm
 }
 
 TEST_CASE("gemini: pieces of arguments that belong nowhere are no answer", "[providers]") {
@@ -136,6 +130,21 @@ TEST_CASE("gemini: pieces of arguments that belong nowhere are no answer", "[pro
                     path),
                 "STOP")) == "provider.bad_response");
   }
+  const std::string a = R"({"functionCall":{"partialArgs":[{"jsonPath":"$.a","stringValue":"x")";
+  for (const std::string& pieces : std::vector<std::string>{
+           chunk(a + R"(},{"jsonPath":"$.a.b","stringValue":"y"}]}})"),
+           chunk(a + R"(},{"jsonPath":"$.a","numberValue":1}]}})"),
+           chunk(a + R"(,"numberValue":1}]}})"),
+           chunk(a + R"(,"willContinue":true}]}})"),
+           chunk(a + R"(}],"willContinue":true}})") + chunk(R"({"text":"t"})"),
+           chunk(R"({"functionCall":{"partialArgs":[{"jsonPath":"$.a[5]","numberValue":1}]}})")}) {
+    CAPTURE(pieces);
+    CHECK(failure(begin + pieces + chunk("", "STOP")) == "provider.bad_response");
+  }
+  CHECK(failure(chunk(R"({"functionCall":{"name":"f","args":{"a":"/"},"partialArgs":[)"
+                      R"({"jsonPath":"$.a","stringValue":"x"}]}})",
+                      "STOP")) == "provider.bad_response");
+  CHECK(failure(chunk(a + "}]}}", "STOP")) == "provider.bad_response");
   for (const std::string_view end : {R"({"functionCall":{"partialArgs":"x"}})",
                                      R"({"functionCall":{"args":{"a":1}}})",
                                      R"({"functionCall":{"name":"g"}})",
