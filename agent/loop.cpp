@@ -513,6 +513,7 @@ class Run {
     std::ranges::copy_if(state.open_calls,
                          std::back_inserter(unsettled),
                          [&](const ToolCall& call) { return !state.results.contains(call.id); });
+    const std::set<std::string> stopped = calls_of_stopped_members();
     for (const MemberFinished& member : request_.left_off) {
       recorder_.record(member);
     }
@@ -524,11 +525,38 @@ class Run {
         } else if (call.arguments.contains(k_redacted)) {
           leave_out(call, "a secret in its arguments is not in the journal; make it again");
         }
+      } else if (has_news && stopped.contains(call.id)) {
+        leave_member(call, started->second);
       } else if (has_news || !is_idempotent(ports_.toolbox, started->second) ||
                  call.arguments.contains(k_redacted)) {
         record_interrupted(call, started->second);
       }
     }
+  }
+
+  // Whose sub-agents waited, or were stopped, as the record knows it.
+  std::set<std::string> calls_of_stopped_members() const {
+    const State& state = recorder_.state();
+    std::set<std::string> ids;
+    for (const ToolCall& call : state.open_calls) {
+      const MemberRecord* member = member_of_call(state, call.id);
+      if (member != nullptr && member->finished) {
+        ids.insert(call.id);
+      }
+    }
+    return ids;
+  }
+
+  void leave_member(const ToolCall& call, const std::string& name) {
+    recorder_.record(ToolFinished{
+        .turn = recorder_.state().turns,
+        .result = {.call_id = call.id,
+                   .name = name,
+                   .content = "[not finished: the user said something else before it was done. "
+                              "What it did until then stands.]",
+                   .status = ToolStatus::failed,
+                   .code = Code::tool_cancelled,
+                   .message = "the user said something else before it was done"}});
   }
 
   void record_interrupted(const ToolCall& call, const std::string& name) {

@@ -21,6 +21,7 @@ namespace {
 
 using agent::Result;
 
+constexpr std::size_t k_most_above = 1'000;  // runs below each other: a record may lie
 constexpr const char* k_how =
     "`errand resume RUN --agent FILE` carries it on by an agent of your "
     "choice, with the rights of that";
@@ -159,6 +160,28 @@ agent::ResumeCommand resume_of(const RecordedRun& run, const agent::Environment&
           .agent_file = is_written_out(file) ? "" : file.string()};
 }
 
+std::optional<RecordedRun> whole_of(const RecordedRun& run, const agent::Environment& environment) {
+  std::optional<RecordedRun> whole;
+  RecordedRun below = run;
+  for (std::size_t depth = 0; !below.parent.empty() && depth < k_most_above; ++depth) {
+    auto parent = recall(below.store, below.parent, environment);
+    if (!parent || !waits_for(*parent, below)) {
+      break;
+    }
+    below = *parent;
+    whole = *std::move(parent);
+  }
+  return whole;
+}
+
+bool is_left(const RecordedRun& run, const agent::Environment& environment) {
+  if (run.parent.empty()) {
+    return false;
+  }
+  const auto parent = recall(run.store, run.parent, environment);
+  return parent && !waits_for(*parent, run);
+}
+
 bool waits_for_a_person(const RecordedRun& run, const agent::Environment& environment) {
   const auto pending = run.past.state.approvals.pending();
   if (!pending.empty()) {
@@ -238,7 +261,6 @@ agent::Milliseconds worked_until_now(const RecordedRun& run,
 Result<AgentsAbove> agents_above(const RecordedRun& run,
                                  const Parsed& parsed,
                                  const agent::Environment& environment) {
-  constexpr std::size_t k_most = 1'000;  // runs below each other: a record may lie
   std::vector<Above> all;
   RecordedRun below = run;
   while (!below.parent.empty()) {
@@ -248,7 +270,7 @@ Result<AgentsAbove> agents_above(const RecordedRun& run,
     }
     TRY_ASSIGN(all.emplace_back(), agent_above(below, *parent, environment));
     add_fork(run, environment, all.back().run);
-    if (all.size() > k_most) {
+    if (all.size() > k_most_above) {
       return unknown(below, "there are too many above each other");
     }
     below = *std::move(parent);

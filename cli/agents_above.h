@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,12 @@ agent::ResumeCommand resume_of(const RecordedRun& run, const agent::Environment&
 agent::Result<AgentsAbove> agents_above(const RecordedRun& run,
                                         const Parsed& parsed,
                                         const agent::Environment& environment);
+
+// The outermost run that has this one, or a run of which this one is a part, to carry on yet.
+std::optional<RecordedRun> whole_of(const RecordedRun& run, const agent::Environment& environment);
+
+// Whether the run that it worked for is over, or goes on without it.
+bool is_left(const RecordedRun& run, const agent::Environment& environment);
 
 // Whether a call of the run, or of a member that has stopped it, waits for a person's answer, and
 // none of them has waited for too long.

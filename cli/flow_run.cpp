@@ -487,8 +487,8 @@ void FlowRun::begin_members() {
   }
 }
 
-// One that still waits for a person ends the flow as it did before, and nobody begins beside it. By
-// other files and by rules that are new to it its calls may need nobody.
+// One that still waits for a person is not begun again: it ends as it did before. By other files
+// and by rules that are new to it its calls may need nobody.
 bool FlowRun::settle_waiting(const Member& member) {
   const auto found = recorded_.find(key_of(member));
   if (found == recorded_.end() || !found->second.finished || !found->second.finished->suspended ||
@@ -775,7 +775,7 @@ void FlowRun::stop_members() {
 RunResult FlowRun::finish() {
   auto ending = interruption();
   if (!ending) {
-    ending = state_->ending();
+    ending = state_->ending() ? state_->ending() : state_->ending_of_waiting();
   }
   note_left_behind(!ending);
   if (workshop_) {

@@ -34,12 +34,30 @@ std::string ticked(std::string_view id) {
   return "`" + agent::one_line(id, 100) + "`";
 }
 
+// Of a run in which nothing waits: who does, or what goes on with it.
+std::string who_waits(const RecordedRun& run) {
+  const auto waiting = agent::store::waiting_runs(run.store, run.run_id, "");
+  if (waiting) {
+    for (const agent::store::WaitingRun& member : *waiting) {
+      if (member.approvals.are_pending()) {
+        return fmt::format(
+            "a member of it waits: `errand resume {} --approve CALL`; `errand runs "
+            "pending {}` shows all that do",
+            member.row.run_id,
+            run.run_id);
+      }
+    }
+  }
+  return "nothing waits for approval in it; `errand runs pending` lists what does, and what can be "
+         "carried on";
+}
+
 std::unexpected<agent::Error> refused(const RecordedRun& run, std::string message) {
   const std::string pending = pending_words(run);
   return agent::fail(agent::Code::cli_usage,
                      std::move(message),
                      pending.empty()
-                         ? "nothing waits for approval in it; `errand runs pending` lists what does"
+                         ? who_waits(run)
                          : "waiting: " + pending + "; `errand runs pending` shows all of it");
 }
 

@@ -592,7 +592,9 @@ constexpr auto k_runs_list_options = std::to_array<Option>({
      .help = "those that ended so, go on, or were interrupted",
      .details = "ok, failed, stopped, error and cancelled are those of the result object. A run "
                 "without an ending is running while a living process has it, and interrupted "
-                "otherwise; a parked one has calls that wait for approval.",
+                "otherwise; a parked one, or a member of it, has calls that wait for approval, "
+                "until it is "
+                "carried on.",
      .choices = agent::store::k_run_statuses},
     {.name = "--since",
      .value = "TIME",
@@ -1240,7 +1242,8 @@ constexpr auto k_commands = std::to_array<Command>({
          "Shows the calls of parked runs that nobody has said yes or no to: the tool, its whole "
          "arguments, the folder, why it needs approval and which rule a yes stands for, since when "
          "it waits and until when it may. Of the runs of this folder, or of one run. With `errand "
-         "resume RUN --approve CALL` somebody says yes.",
+         "resume RUN --approve CALL` somebody says yes. A flow or a team whose members have all "
+         "been answered is listed by itself: it has to be carried on yet.",
      .positionals = k_maybe_run_positionals,
      .options = k_runs_pending_options,
      .examples = k_runs_pending_examples,

@@ -1031,9 +1031,10 @@ agent::ApprovalSetting RunSession::approval_setting() const {
                                           .agent_folder = plan_.agent.directory}});
 }
 
-// Sub-agents that were at work when the last process ended, with what they had spent: nobody goes
-// on with them where the person says something new now, and else not before their turn comes. And
-// those that had ended, and have spent more by themselves since.
+// Sub-agents that were at work when the last process ended, with what they had spent, those that
+// had been stopped or waited, and those that had ended and have spent more by themselves since.
+// Where the person says something new now, nobody goes on with any of them; else not before their
+// turn comes.
 std::vector<agent::MemberFinished> RunSession::left_off_members() const {
   std::vector<agent::MemberFinished> members;
   if (!source_.earlier || source_.earlier->forked_from) {
@@ -1043,8 +1044,10 @@ std::vector<agent::MemberFinished> RunSession::left_off_members() const {
   for (const auto& [key, sub_agent] : source_.earlier->past.state.sub_agents) {
     const std::string& run_id = sub_agent.record.run_id;
     if (const auto& finished = sub_agent.record.finished) {
-      if (auto anew = heard_anew(*finished, run_id, source_.earlier->store, world_.context)) {
-        members.push_back(*std::move(anew));
+      auto anew = heard_anew(*finished, run_id, source_.earlier->store, world_.context);
+      if (anew || (finished->suspended && has_news)) {
+        members.push_back(anew ? *std::move(anew) : *finished);
+        members.back().suspended = finished->suspended && !has_news;
       }
       continue;
     }

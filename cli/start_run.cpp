@@ -272,7 +272,15 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   const auto warn = [&](const Error& warning) {
     context.err << render_warning(warning, context.color_err, redactor) << std::endl;
   };
+  const auto whole =
+      source->above.runs.empty() ? std::nullopt : whole_of(*source->earlier, context.environment);
   const auto tell_what_is_left = [&](const agent::RunResult& result, const auto& run) {
+    if (whole && !is_quiet && (result.exit_code == 0 || result.resume_cmd.empty())) {
+      const std::string words = resume_of(*whole, context.environment).words;
+      context.err << fmt::format("carry on the run {}, of which it is a part: {}\n",
+                                 whole->run_id,
+                                 agent::printable(words));
+    }
     if (const auto loss = sinks.log != nullptr ? sinks.log->loss() : std::nullopt;
         loss && !is_quiet) {  // the last line alone was lost, after the run's last event
       warn({.code = Code::storage_io, .message = loss->message, .help = loss->help});

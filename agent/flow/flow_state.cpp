@@ -26,6 +26,11 @@ Json lines_of(std::string_view text) {
   return lines;
 }
 
+bool waits_for_a_person(const MemberEnd& end) {
+  return end.is_suspended && end.result.error &&
+         end.result.error->code == Code::tool_confirmation_required;
+}
+
 Result<Expression> parsed(std::string_view text) {
   auto expression = Expression::parse(text);
   if (!expression) {
@@ -138,6 +143,10 @@ Result<void> FlowState::open(std::size_t number) {
 void FlowState::end(const Member& member, MemberEnd end) {
   const StepSpec& step = steps_[member.step];
   Progress& progress = progress_[member.step];
+  if (waits_for_a_person(end)) {
+    progress.ends[member.item.value_or(0)] = std::move(end);
+    return;
+  }
   const bool has_failed = end.result.exit_code != 0;
   const bool ends_it = has_failed && !step.repeat && step.on_error == StepSpec::OnError::stop;
   if (!ending_ && (ends_it || end.is_suspended)) {
@@ -252,6 +261,21 @@ std::string FlowState::name_of(const Member& member) const {
 }
 
 // ---- the whole ----
+
+std::optional<Ending> FlowState::ending_of_waiting() const {
+  for (std::size_t step = 0; step < steps_.size(); ++step) {
+    const auto& ends = progress_[step].ends;
+    const auto waiting =
+        std::ranges::find_if(ends, [](const auto& end) { return end && waits_for_a_person(*end); });
+    if (waiting != ends.end()) {
+      const auto item = static_cast<std::size_t>(waiting - ends.begin());
+      const bool is_list = !steps_[step].for_each.empty();
+      return ending_of({.step = step, .item = is_list ? std::optional(item) : std::nullopt},
+                       **waiting);
+    }
+  }
+  return std::nullopt;
+}
 
 std::optional<std::size_t> FlowState::answering_step() const {
   for (std::size_t step = steps_.size(); step-- > 0;) {

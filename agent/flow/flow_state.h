@@ -36,7 +36,9 @@ struct MemberEnd {
   std::optional<int> exit_status = {};
   std::string errors = {};
   std::string taken_from = {};  // as MemberResult's
-  bool is_suspended = false;  // as MemberFinished's: the flow ends with it, whatever the step says
+  // As MemberFinished's: the flow ends with it, whatever the step says. One that waits for a person
+  // keeps its place, and what needs it does not begin; all else goes on.
+  bool is_suspended = false;
   bool is_final = false;  // it would end the same way again: a flow of which nothing is left to do
 };
 
@@ -66,8 +68,10 @@ class FlowState {
   const std::optional<Ending>& ending() const { return ending_; }
   // Whether that member is final.
   bool ends_the_same_way() const { return ends_the_same_way_; }
-  // How it ends when nothing of it runs any more and nothing has ended it before: that of the last
-  // agent that ran.
+  // Of the first member that waits for a person, in the order of the steps: how it ends when
+  // nothing of it runs any more and nothing has ended it before.
+  std::optional<Ending> ending_of_waiting() const;
+  // How it ends when none waits, either: that of the last agent that ran.
   Ending last_ending() const;
 
   // The answer, of the last step of an agent that ran; a list has that of each item.

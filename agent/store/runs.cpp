@@ -62,11 +62,15 @@ Approvals approvals_of(SQLite::Database& database, const std::string& run_id) {
   return approvals;
 }
 
+// For calls of its own, or of a member.
+bool is_parked(const RunRow& row) {
+  return row.exit_code == agent::row(Code::tool_confirmation_required).exit_code;
+}
+
 RunStatus status_of_row(SQLite::Database& database, const RunRow& row, const RunClaims& claims) {
   // One that was stopped when it was carried on waits as before.
-  const bool may_wait = row.exit_code == agent::row(Code::tool_confirmation_required).exit_code ||
-                        (row.exit_code && agent::status_of(*row.exit_code) == Status::cancelled);
-  if (may_wait && approvals_of(database, row.run_id).are_pending()) {
+  const bool was_stopped = row.exit_code && agent::status_of(*row.exit_code) == Status::cancelled;
+  if (is_parked(row) || (was_stopped && approvals_of(database, row.run_id).are_pending())) {
     return RunStatus::parked;
   }
   if (row.exit_code) {
@@ -329,7 +333,7 @@ Result<std::vector<WaitingRun>> waiting_runs(const fs::path& file,
         continue;
       }
       Approvals approvals = approvals_of(database, row.run_id);
-      if (approvals.are_pending()) {
+      if (approvals.are_pending() || is_parked(row)) {
         runs.push_back({.row = std::move(row), .approvals = std::move(approvals)});
       }
     }

@@ -66,10 +66,10 @@ Result<std::string> find_run(const std::filesystem::path& file,
                              const std::string& selector,
                              const std::string& folder);
 
-// A run that no process has, and whose calls wait for a yes.
+// A run that no process has, and whose calls, or those of a member, wait for a yes.
 struct WaitingRun {
   RunRow row;
-  Approvals approvals;  // that are pending
+  Approvals approvals;  // nothing pending: members of it have waited when it ended
 };
 // The one begun or carried on last comes first. Empty: `run_id` means all, `folder` all folders.
 // Of one run these are its own and those of its members.

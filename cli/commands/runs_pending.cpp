@@ -4,7 +4,9 @@
 #include "agent/json.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
+#include "cli/agents_above.h"
 #include "cli/commands/commands.h"
+#include "cli/recorded_run.h"
 #include "cli/run_choice.h"
 #include "cli/terminal/call_sheet.h"
 #include "cli/terminal/render_error.h"
@@ -36,15 +38,59 @@ std::string shown_time(const std::string& time) {
   return parsed ? local_time(*parsed) : agent::one_line(time, 60);
 }
 
+// A run whose calls wait; of one of which none waits any more, what carries it on.
+struct PendingRun {
+  WaitingRun run;
+  std::string resume_cmd;
+  std::string whole;             // of which it is a part, where that goes on with it; else empty
+  std::string whole_resume_cmd;  // what carries that one on, when nothing of it waits any more
+
+  bool has_calls() const { return run.approvals.are_pending(); }
+};
+
+class PendingRuns {
+ public:
+  PendingRuns(const Parsed& parsed, const Context& context, const fs::path& journal)
+      : parsed_(parsed), context_(context), journal_(journal) {}
+
+  // Nothing: nobody waits for its calls any more; or it has none, and its members wait or the whole
+  // has it to carry on.
+  std::optional<PendingRun> of(const WaitingRun& run, bool is_named) const {
+    const std::string& run_id = run.row.run_id;
+    PendingRun pending{.run = run,
+                       .resume_cmd = agent::approving_command(
+                           resuming(parsed_, context_, journal_, run_id), run_id, run.approvals)};
+    const auto recorded = recall(journal_, run_id, context_.environment);
+    if (!recorded) {
+      return pending;
+    }
+    const auto whole = whole_of(*recorded, context_.environment);
+    if (pending.has_calls() ? !is_named && is_left(*recorded, context_.environment)
+                            : whole || waits_for_a_person(*recorded, context_.environment)) {
+      return std::nullopt;
+    }
+    if (whole) {
+      pending.whole = whole->run_id;
+      pending.whole_resume_cmd = resuming(parsed_, context_, journal_, whole->run_id);
+    }
+    return pending;
+  }
+
+ private:
+  const Parsed& parsed_;
+  const Context& context_;
+  const fs::path& journal_;
+};
+
 class PendingText {
  public:
-  PendingText(const Parsed& parsed, const Context& context, const fs::path& journal)
-      : parsed_(parsed), context_(context), journal_(journal) {
+  explicit PendingText(const Context& context) : context_(context) {
     const std::size_t columns = Terminal::columns(STDOUT_FILENO);
     columns_ = columns == 0 ? k_narrow : columns;
   }
 
-  void write(const WaitingRun& run) const {
+  void write(const PendingRun& pending) const {
+    const WaitingRun& run = pending.run;
     const agent::store::RunRow& row = run.row;
     CallSheet head(columns_);
     head.add_line(fmt::format("{}: {}{}",
@@ -52,15 +98,20 @@ class PendingText {
                               agent::one_line(row.agent, 60),
                               row.session.empty() ? "" : ", " + agent::one_line(row.session, 60)));
     context_.out << paint("1", head.lines(0, head.size()), context_.color_out) << "in "
-                 << agent::one_line(run.approvals.parked_in.cwd) << "\n";
+                 << agent::one_line(pending.has_calls() ? run.approvals.parked_in.cwd : row.cwd)
+                 << "\n";
     for (const ParkedCall* call : run.approvals.pending()) {
       write(*call);
     }
-    context_.out << agent::printable(
-                        agent::approving_command(resuming(parsed_, context_, journal_, row.run_id),
-                                                 row.run_id,
-                                                 run.approvals))
-                 << "\n";
+    if (!pending.has_calls()) {
+      context_.out << "nothing of it waits for approval any more\n";
+    }
+    context_.out << agent::printable(pending.resume_cmd) << "\n";
+    if (!pending.whole.empty()) {
+      context_.out << fmt::format("when nothing of the run {} waits any more: {}\n",
+                                  agent::one_line(pending.whole, 100),
+                                  agent::printable(pending.whole_resume_cmd));
+    }
   }
 
  private:
@@ -91,19 +142,19 @@ class PendingText {
     context_.out << sheet.lines(0, sheet.size());
   }
 
-  const Parsed& parsed_;
   const Context& context_;
-  const fs::path& journal_;
   std::size_t columns_;
 };
 
-agent::Json json_of(const WaitingRun& run, const ParkedCall& call) {
+agent::Json or_null(const std::string& text) {
+  return text.empty() ? agent::Json() : agent::Json(text);
+}
+
+agent::Json json_of(const PendingRun& pending, const ParkedCall& call) {
+  const WaitingRun& run = pending.run;
   const agent::store::RunRow& row = run.row;
   const agent::ToolCall& asked = call.request.call;
   const auto arguments = agent::parse_json(asked.arguments);
-  const auto or_null = [](const std::string& text) {
-    return text.empty() ? agent::Json() : agent::Json(text);
-  };
   return {{"run_id", row.run_id},
           {"agent", or_null(row.agent)},
           {"session", or_null(row.session)},
@@ -117,7 +168,17 @@ agent::Json json_of(const WaitingRun& run, const ParkedCall& call) {
           {"rule", or_null(call.request.rule)},
           {"since", call.since},
           {"deadline", or_null(call.deadline)},
-          {"can_be_approved", agent::can_be_approved(call)}};
+          {"can_be_approved", agent::can_be_approved(call)},
+          {"part_of", or_null(pending.whole)},
+          {"whole_resume_cmd", or_null(pending.whole_resume_cmd)}};
+}
+
+agent::Json json_of(const PendingRun& answered) {
+  const agent::store::RunRow& row = answered.run.row;
+  return {{"run_id", row.run_id},
+          {"agent", or_null(row.agent)},
+          {"session", or_null(row.session)},
+          {"resume_cmd", answered.resume_cmd}};
 }
 
 void tell_of_nothing(const std::optional<std::string>& run_id,
@@ -151,24 +212,35 @@ agent::Result<int> command_runs_pending(const Parsed& parsed, Context& context) 
   if (!runs) {
     return agent::fail(std::move(runs).error());
   }
+  std::vector<PendingRun> all;
+  const PendingRuns pending(parsed, context, journal);
+  for (const WaitingRun& run : *runs) {
+    if (auto one = pending.of(run, run.row.run_id == run_id)) {
+      all.push_back(*std::move(one));
+    }
+  }
   if (parsed.value("--output") == "json") {
     agent::Json json = {{"schema", "errand.pending/1"}, {"store", journal.string()}};
     json["calls"] = agent::Json::array();
-    for (const WaitingRun& run : *runs) {
-      for (const ParkedCall* call : run.approvals.pending()) {
+    json["answered"] = agent::Json::array();
+    for (const PendingRun& run : all) {
+      for (const ParkedCall* call : run.run.approvals.pending()) {
         json["calls"].push_back(json_of(run, *call));
+      }
+      if (!run.has_calls()) {
+        json["answered"].push_back(json_of(run));
       }
     }
     context.out << context.redactor.dump(json) << "\n";
     return 0;
   }
-  if (runs->empty()) {
+  if (all.empty()) {
     tell_of_nothing(run_id, parsed, context);
   }
   context.has_styles = context.color_out;
-  const PendingText text(parsed, context, journal);
-  for (const WaitingRun& run : *runs) {
-    context.out << (&run == &runs->front() ? "" : "\n");
+  const PendingText text(context);
+  for (const PendingRun& run : all) {
+    context.out << (&run == &all.front() ? "" : "\n");
     text.write(run);
   }
   return 0;

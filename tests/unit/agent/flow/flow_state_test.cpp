@@ -115,6 +115,37 @@ TEST_CASE("flow state: a member that is not over ends it, whatever its step says
   }
 }
 
+TEST_CASE("flow state: one that waits for a person keeps its place, and all else goes on") {
+  std::vector<StepSpec> steps = {agent_step("plan"),
+                                 agent_step("fix", {0}),
+                                 agent_step("look", {0}),
+                                 agent_step("note", {1}),
+                                 agent_step("tell", {2})};
+  steps[1].for_each = "plan.output.files";
+  steps[1].max_parallel = 2;
+  FlowState state(steps, Json::object());
+  begun(state);
+  state.end({.step = 0}, well("", R"({"files":["a","b","c"]})"));
+  CHECK(begun(state) == "fix[0] fix[1] look");
+  const auto waiting = [] {
+    MemberEnd end = failed(agent::Code::tool_confirmation_required);
+    end.is_suspended = true;
+    return end;
+  };
+  state.end({.step = 1, .item = 1}, waiting());
+  CHECK_FALSE(state.ending());
+  CHECK(begun(state).empty());
+  state.end({.step = 2}, well("Looked."));
+  CHECK(begun(state) == "tell");
+  state.end({.step = 1, .item = 0}, waiting());
+  state.end({.step = 4}, well("Told."));
+  CHECK(begun(state).empty());
+  CHECK_FALSE(state.ending());
+  REQUIRE(state.ending_of_waiting());
+  CHECK(state.ending_of_waiting()->error->code == agent::Code::tool_confirmation_required);
+  CHECK(state.ending_of_waiting()->error->message.starts_with("step `fix[0]`: "));
+}
+
 TEST_CASE("flow state: an empty list is done, and is left out of the answer") {
   std::vector<StepSpec> steps = {agent_step("plan"), agent_step("fix", {0})};
   steps[1].for_each = "plan.output.files";

@@ -359,5 +359,7 @@ TEST_CASE("runs: one whose calls wait is parked, and found by it", "[agent]") {
   CHECK(waiting(k_second, "") == Ids{second + ":b"});
   REQUIRE(keep(*journal, event_at(k_second, 7, 61, reply(2, Money{}))));
   CHECK(waiting(k_second, "").empty());
+  CHECK(status(k_second) == RunStatus::parked);  // until it is carried on
+  REQUIRE(keep(*journal, event_at(k_second, 8, 62, ending(80))));
   CHECK(status(k_second) == RunStatus::stopped);
 }
