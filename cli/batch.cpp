@@ -271,6 +271,7 @@ Batch::Task Batch::task_of(BatchItem item) {
   if (const auto same = check_is_same(task.item, *task.source); !same) {
     task.source = agent::fail(same.error());
     const std::lock_guard lock(mutex_);
+    is_refused_ = true;
     if (!trouble_) {
       trouble_ = trouble_behind(same.error());
       stopped_with_ = agent::exit_code(same.error());
@@ -628,6 +629,11 @@ std::string Batch::why_incomplete() const {
                  cancellation_.signal_number() == 0 && !cancellation_.is_expired()
              ? fmt::format("--max-failures {}: nothing more was begun", *options_.max_failures)
              : "";
+}
+
+bool Batch::is_refused() const {
+  const std::lock_guard lock(mutex_);
+  return is_refused_;
 }
 
 int Batch::exit_code() const {

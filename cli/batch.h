@@ -74,6 +74,9 @@ class Batch final : private agent::Budget {
 
   // After it, where failures alone have kept inputs from being begun: that. Else empty.
   std::string why_incomplete() const;
+  // Whether what has ended in it was run by something else, or is of other inputs: the exit code is
+  // that of a refusal, and what has failed is not known.
+  bool is_refused() const;
 
  private:
   // An input, and the run that works on it.
@@ -134,6 +137,7 @@ class Batch final : private agent::Budget {
   std::size_t bytes_ = 0;                 // of inputs that have ended
   std::size_t new_bytes_ = 0;             // in this process
   mutable bool is_too_dear_ = false;      // a request that was not made
+  bool is_refused_ = false;
   std::optional<int> stopped_with_;       // of a run that ended by what holds for the whole
   std::optional<agent::Ending> trouble_;  // that every other run would have, too
 };

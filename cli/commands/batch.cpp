@@ -251,6 +251,7 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
   BatchResults results(
       {.is_ordered = parsed.has("--ordered")}, *out, failed.get(), input.head(), redactor);
   std::string why_incomplete;
+  bool is_refused = false;
   const auto code = [&]() -> Result<int> {
     BatchProgress progress(
         {.verbosity = parsed.has("--quiet") ? -1 : static_cast<int>(parsed.count("--verbose")),
@@ -275,6 +276,7 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
                 *plan);
     auto ended = batch.run();
     why_incomplete = batch.why_incomplete();
+    is_refused = batch.is_refused();
     return ended;
   }();
   const bool is_known = parsed.has("--quiet") && parsed.has("--session");  // what it is called
@@ -287,7 +289,9 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
                                agent::one_line(agent::shell_word(options.name)));
   }
   supervisor->dismiss();
-  if (failed) {
+  if (failed && is_refused) {
+    context.err << fmt::format("{} is as it was\n", agent::one_line(*parsed.value("--failed"), 200));
+  } else if (failed) {
     failed->commit();
     TRY(ending_of(*failed, 0));
   }
