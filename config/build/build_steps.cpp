@@ -357,6 +357,28 @@ class StepBuilder {
         check_template(number, entry.value);
       }
     }
+    if (const Value* command = value_at(item, "run")) {
+      warn_of_tags(*command);
+    }
+  }
+
+  // A command's braces are its own: only what one of the flow's names begins is taken for a tag.
+  void warn_of_tags(const Value& command) {
+    for (const agent::TemplatePiece& piece : agent::split_template(command.text)) {
+      const bool is_tag = piece.kind == agent::TemplatePiece::Kind::tag;
+      const auto expression = Expression::parse(is_tag ? piece.text : "");
+      const auto is_known = [&](const Path& path) {
+        return path.name == "item" || path.name == "prompt" || path.name == "parameters" ||
+               numbers_.contains(path.name);
+      };
+      if (expression && std::ranges::any_of(expression->paths(), is_known)) {
+        problems_.warn(span_in(command, piece.offset, piece.length),
+                       fmt::format("`{{{{ {} }}}}` is passed on as it stands: a command gets "
+                                   "nothing filled in",
+                                   agent::one_line(piece.text, 60)),
+                       "a shell would run what stood in it; an agent has it in its prompt");
+      }
+    }
   }
 
   // A flow hands on text: a picture would go with none of its prompts.

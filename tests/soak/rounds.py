@@ -353,7 +353,7 @@ def guard(plan, rng):
         entry = {"command": command, "timeout": "400ms"}
         if rng.random() < 0.6:
             point = rng.choice(POINTS)
-            entry |= {"kind": rng.choice(("observer", "guard", "transform"))} if rng.random() < 0.7 else {}
+            entry |= {"kind": rng.choice(("observe", "guard", "transform"))} if rng.random() < 0.7 else {}
             entry |= {"on_error": "ignore"} if rng.random() < 0.2 else {}
             blocks["hooks"].setdefault(point, []).append(entry)
         else:

@@ -162,6 +162,8 @@ class Watch(e2e.Checker):
         self.check_secrets("".join(outcome.stdout + outcome.stderr for outcome in self.outcomes))
         if self.plan.kind == "plain" and any(self.codes):
             self.fail(f"nothing was wrong, and the exit codes are {self.codes}")
+        if self.plan.kind in ("fault", "guard", "kill", "limit", "long", "tool") and 78 in self.codes:
+            self.fail("its agent file is refused, so that it tries nothing")
         if not self.plan.damages_journal:
             self.check_journal()
         if not self.plan.is_mutated:
