@@ -48,10 +48,15 @@ bool is_own_page(std::string_view origin, std::string_view authority) {
          agent::to_lower(origin) == "https://" + here;
 }
 
+constexpr std::string_view k_bearer = "bearer ";
+
+bool is_bearer(std::string_view authorization) {
+  return agent::to_lower(authorization.substr(0, k_bearer.size())) == k_bearer;
+}
+
 // Compared by digests, so that the time says nothing.
 bool has_token(std::string_view authorization, std::string_view token) {
-  constexpr std::string_view k_bearer = "bearer ";
-  return agent::to_lower(authorization.substr(0, k_bearer.size())) == k_bearer &&
+  return is_bearer(authorization) &&
          agent::sha256_hex(agent::trimmed(authorization.substr(k_bearer.size()))) ==
              agent::sha256_hex(token);
 }
@@ -125,9 +130,10 @@ std::optional<HttpReply> refusal_of(const ReceivedRequest& head, const HttpAcces
     return plain(403, "pages of that origin are not served");
   }
   if (!access.token.empty() && !has_token(header_of(head, "authorization"), access.token)) {
-    const bool is_given = !header_of(head, "authorization").empty();
-    HttpReply reply =
-        plain(401, is_given ? "the token is another one" : "a bearer token is needed");
+    HttpReply reply = plain(401,
+                            is_bearer(header_of(head, "authorization"))
+                                ? "the token is another one"
+                                : "a bearer token is needed: `Authorization: Bearer TOKEN`");
     reply.headers.emplace_back("WWW-Authenticate", "Bearer");
     return reply;
   }

@@ -152,13 +152,19 @@ std::optional<std::string> endpoint_of(const std::string& url, std::string_view 
   if (path.starts_with(origin + "/")) {
     return std::string(path);
   }
+  if (path.starts_with(origin.substr(scheme + 1) + "/")) {
+    return origin.substr(0, scheme + 1) + std::string(path);
+  }
   if (path.starts_with('/') && !path.starts_with("//")) {
     return origin + std::string(path);
+  }
+  const std::string place = url.substr(0, url.find_first_of("?#"));  // of the stream itself
+  if (path.starts_with('?')) {
+    return place + std::string(path);
   }
   if (path.empty() || first.empty() || first.find_first_of(":\\") != first.npos) {
     return std::nullopt;
   }
-  const std::string place = url.substr(0, url.find_first_of("?#"));  // of the stream itself
   const std::size_t folder = place.size() > origin.size() ? place.rfind('/') : place.npos;
   return (folder == place.npos ? origin : place.substr(0, folder)) + "/" + std::string(path);
 }
@@ -505,10 +511,10 @@ void HttpTransport::settle(const Outgoing& message,
     const std::lock_guard lock(mutex_);
     is_older_form = is_older_form_;
   }
+  reception.finish();
   if (message.id == 0 || is_older_form) {
     return;
   }
-  reception.finish();
   int fruitless = 0;
   int refused_with = 0;  // a status, where it is taken up again; 0: nothing was
   while (!reception.is_answered() && reception.problem().empty() && !reception.last_id().empty() &&

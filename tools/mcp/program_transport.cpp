@@ -2,6 +2,7 @@
 
 #include "agent/text.h"
 #include "tools/mcp/asking.h"
+#include "tools/mcp/last_words.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -13,42 +14,6 @@
 
 namespace tools::mcp {
 namespace {
-
-// A place in a program, as stand behind an error: `at f (a.js:1:2)`, `at node:x:28:49 {`.
-bool is_place(std::string_view line) {
-  const std::size_t end = line.find_last_not_of(" {)");
-  return line.starts_with("at ") && end != std::string_view::npos && agent::is_digit(line[end]) &&
-         line.contains(':');
-}
-
-// Not a place, nor a mark below an error (`^`, `}`).
-bool says_something(std::string_view line) {
-  const auto is_in_word = [](char c) {
-    const char lower = agent::to_lower(c);
-    return (lower >= 'a' && lower <= 'z') || agent::is_digit(c) ||
-           static_cast<unsigned char>(c) > 127;
-  };
-  return !is_place(line) && std::ranges::any_of(line, is_in_word);
-}
-
-// The last lines that say something, as one: behind its error a program may tell its parts, a line
-// each.
-std::string end_of(std::string_view text) {
-  constexpr std::size_t k_most_lines = 8;
-  constexpr std::size_t k_most_bytes = 500;
-  std::string end;
-  text = agent::trimmed(text);
-  for (std::size_t lines = 0; lines < k_most_lines && !text.empty();) {
-    const std::size_t before = text.rfind('\n');
-    const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
-    if (const auto line = agent::trimmed(text.substr(begin)); says_something(line)) {
-      end = std::string(line) + (end.empty() ? "" : " | ") + end;
-      ++lines;
-    }
-    text = agent::trimmed(text.substr(0, begin));
-  }
-  return agent::one_line(end, k_most_bytes);
-}
 
 class ProgramTransport final : public Transport {
  public:
@@ -96,7 +61,7 @@ class ProgramTransport final : public Transport {
   }
 
   std::string last_words() const override {
-    if (const std::string words = end_of(program_->last_words()); !words.empty()) {
+    if (const std::string words = last_words_in(program_->last_words()); !words.empty()) {
       return "; its last words: " + words;
     }
     return {};

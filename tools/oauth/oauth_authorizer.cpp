@@ -349,7 +349,10 @@ std::unexpected<agent::Error> OAuthAuthorizer::login_needed(std::string_view why
   return agent::fail(Code::mcp_auth,
                      std::string(why),
                      gets_tokens_itself() ? "look at `oauth` of the server in the agent file"
-                                          : fmt::format("`{}` makes one", options_.login_command));
+                                          : fmt::format("`{}` makes one; a token that you have "
+                                                        "goes into `headers` of the server: "
+                                                        "`Authorization: Bearer …`",
+                                                        options_.login_command));
 }
 
 }  // namespace tools::oauth

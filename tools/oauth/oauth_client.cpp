@@ -241,7 +241,9 @@ Result<Discovery> OAuthClient::discover(const Challenge& challenge,
                     clipped(server_.text()),
                     challenge.is_made ? "wants a login, and does not say where"
                                       : "answers without a login, and names nobody who makes one"),
-        challenge.is_made ? "name the authorization server with `oauth: {issuer: https://…}`"
+        challenge.is_made ? "where it gives out tokens itself: `headers: {Authorization: \"Bearer "
+                            "${env:TOKEN}\"}`; else name the authorization server with `oauth: "
+                            "{issuer: https://…}`"
                           : "`errand mcp test AGENT` shows whether it can be used as it is; else "
                             "name the authorization server with `oauth: {issuer: https://…}`");
   }
