@@ -333,13 +333,20 @@ ModelUse model_use_from_json(const Json& json) {
           .usage_estimated = bool_at(json, "usage_estimated")};
 }
 
+namespace {
+
+// What errand itself has tried again, and gives up, is the caller's to try where the table says so.
+bool may_help_again(Code code) {
+  const CodeRow& policy = row(code);
+  return policy.retry == Retry::caller ||
+         (is_automatic(policy.retry) && exit_row(policy.exit_code).retry != "no");
+}
+
+}  // namespace
+
 Json to_json(const Error& error) {
   const CodeRow& policy = row(error.code);
-  // What errand itself has tried again, and gives up, is the caller's to try where the table says
-  // so.
-  const bool may_help = policy.retry == Retry::caller ||
-                        (is_automatic(policy.retry) && exit_row(policy.exit_code).retry != "no");
-  const bool retryable = error.server_says_retry.value_or(may_help);
+  const bool retryable = error.server_says_retry.value_or(may_help_again(error.code));
   Json json = {
       {"code", policy.name},
       {"message", error.message},
@@ -398,6 +405,16 @@ Error error_from_json(const Json& json) {
   error.attempts = static_cast<int>(integer_at(json, "attempts"));
   if (const Json* delay = find(json, "retry_after_s"); delay != nullptr && is_number(*delay)) {
     error.retry_after = std::chrono::milliseconds(std::llround(real_of(*delay) * 1000));
+  }
+  if (const Json* again = find(json, "retryable");
+      again != nullptr && again->is_boolean() && *again != may_help_again(error.code)) {
+    error.server_says_retry = again->get<bool>();
+  }
+  if (const std::string_view file = text_at(json, "file"); !file.empty()) {
+    error.where = Where{.file = std::string(file),
+                        .line = static_cast<int>(integer_at(json, "line")),
+                        .column = static_cast<int>(integer_at(json, "column")),
+                        .excerpt = {}};
   }
   error.cause = cause_in(json, "cause");
   return error;

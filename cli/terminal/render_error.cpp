@@ -269,8 +269,9 @@ std::string render_ending(std::span<const agent::Error> errors,
   if (exit_code == 0) {
     return text + paint("32", verdict + (bill.empty() ? "" : ": ") + std::string(bill), color);
   }
+  const auto server_says = errors.empty() ? std::nullopt : errors.front().server_says_retry;
   if (row.retry != "-") {  // nobody can say
-    verdict += fmt::format(", retry: {}", row.retry);
+    verdict += fmt::format(", retry: {}", !server_says ? row.retry : *server_says ? "yes" : "no");
   }
   text += paint("31", verdict, color);
   text += help.empty() ? "" : ": " + help;

@@ -185,22 +185,42 @@ std::optional<int> digits(std::string_view text) {
   return value;
 }
 
+// "21 Oct 2015 07:28:00", of each of the three forms that HTTP has; empty: it is none.
+std::string day_and_time(std::string_view text) {
+  constexpr std::size_t k_of_asctime = 24;
+  const auto comma = text.find(", ");
+  if (comma == k_npos && text.size() == k_of_asctime) {  // "Wed Oct  7 07:28:00 2015"
+    const std::string day(text[8] == ' ' ? "0" : text.substr(8, 1));
+    return day + std::string(text.substr(9, 2)) + std::string(text.substr(4, 4)) +
+           std::string(text.substr(20)) + std::string(text.substr(10, 9));
+  }
+  if (comma == k_npos || !text.ends_with(" GMT")) {
+    return {};
+  }
+  std::string said(text.substr(comma + 2, text.size() - comma - 6));
+  if (said.size() == 18 && said[2] == '-' && said[6] == '-') {  // "21-Oct-15 07:28:00"
+    said[2] = said[6] = ' ';
+    said.insert(7, said[7] < '7' ? "20" : "19");
+  }
+  return said.size() == 20 ? said : "";
+}
+
 }  // namespace
 
-std::optional<Clock::Wall> parse_http_date(std::string_view text) {
-  text = agent::trimmed(text);
-  const auto comma = text.find(", ");
-  // Only the fixed form that HTTP demands of servers: "Wed, 21 Oct 2015 07:28:00 GMT".
-  if (comma == k_npos || text.size() - comma != 26 || !text.ends_with(" GMT")) {
+std::optional<Clock::Wall> parse_http_date(std::string_view date_text) {
+  const std::string text = day_and_time(agent::trimmed(date_text));
+  if (text.empty()) {
     return std::nullopt;
   }
-  text.remove_prefix(comma + 2);
-  const auto day = digits(text.substr(0, 2));
-  const int month = month_number(text.substr(3, 3));
-  const auto year = digits(text.substr(7, 4));
-  const auto hour = digits(text.substr(12, 2));
-  const auto minute = digits(text.substr(15, 2));
-  const auto second = digits(text.substr(18, 2));
+  const auto part = [&](std::size_t at, std::size_t size) {
+    return std::string_view(text).substr(at, size);
+  };
+  const auto day = digits(part(0, 2));
+  const int month = month_number(part(3, 3));
+  const auto year = digits(part(7, 4));
+  const auto hour = digits(part(12, 2));
+  const auto minute = digits(part(15, 2));
+  const auto second = digits(part(18, 2));
   if (!day || month == 0 || !year || !hour || !minute || !second) {
     return std::nullopt;
   }

@@ -134,6 +134,29 @@ TEST_CASE("error: the object says whether to try again, and when", "[agent]") {
   CHECK(agent::to_json(error)["retryable"] == false);
 }
 
+TEST_CASE("error: what is written of any is read back", "[agent]") {
+  for (const agent::CodeRow& row : agent::error_table()) {
+    for (const auto server_says :
+         {std::optional<bool>(), std::optional(true), std::optional(false)}) {
+      INFO(row.name);
+      const agent::Error error{
+          .code = row.code,
+          .message = "m",
+          .help = "h",
+          .where = agent::Where{.file = "a.yaml", .line = 3, .column = 7, .excerpt = {}},
+          .cause = agent::Cause{.code = agent::Code::tool_failed, .message = "why"},
+          .retry_after = std::chrono::milliseconds(1500),
+          .http_status = 503,
+          .provider = "p",
+          .model = "p/m",
+          .request_id = "r",
+          .attempts = 2,
+          .server_says_retry = server_says};
+      CHECK(agent::to_json(agent::error_from_json(agent::to_json(error))) == agent::to_json(error));
+    }
+  }
+}
+
 TEST_CASE("outcome: what a bill lacks is added to it, by model", "[agent]") {
   using agent::ModelUse;
   const auto use = [](const char* model, std::int64_t tokens, const char* cost) {
