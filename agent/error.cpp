@@ -186,6 +186,10 @@ bool is_shortage(int error_number) {
   return std::ranges::find(k_shortages, error_number) != k_shortages.end();
 }
 
+bool is_for_want_of_a_model(const Error& error) {
+  return error.code == Code::provider_circuit_open || error.code == Code::provider_busy;
+}
+
 Error error_of(const std::exception& exception) {
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
     return {

@@ -200,6 +200,9 @@ struct Error {
   }
 };
 
+// Nothing was sent, or not at once: its models are known to be down, or requests are kept back.
+bool is_for_want_of_a_model(const Error& error);
+
 // What an exception of the standard library stands for: os.failed where the machine has no more
 // memory, threads or descriptors; internal otherwise.
 Error error_of(const std::exception& exception);

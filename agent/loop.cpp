@@ -496,10 +496,10 @@ class Run {
     return heed(std::move(decision));
   }
 
-  // Nothing is sent while a provider is known to be down.
+  // Nothing is sent while a provider is known to be down, or has asked for a pause.
   void stand_still_at(const EventBody& body) {
     const auto* retrying = std::get_if<ModelRetrying>(&body);
-    if (retrying != nullptr && retrying->error.code == Code::provider_circuit_open) {
+    if (retrying != nullptr && is_for_want_of_a_model(retrying->error)) {
       time_.stand_still_for(retrying->delay);
     }
   }

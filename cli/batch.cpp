@@ -75,9 +75,9 @@ bool is_of_the_whole(const std::optional<agent::Stop>& stop) {
   return stop && (stop->limit == k_total_cost || stop->limit == k_total_timeout);
 }
 
-// Nothing was sent: the models were known to be down.
+// Nothing was sent: the models were known to be down, or had asked for a pause.
 bool is_for_want_of_a_model(const RunResult& result) {
-  return result.error && result.error->code == Code::provider_circuit_open;
+  return result.error && agent::is_for_want_of_a_model(*result.error);
 }
 
 // What a signal, a limit of the whole, a model that was not asked or what is alike for all has
@@ -124,12 +124,15 @@ class BatchRunSink final : public agent::EventSink {
 
   void on(const agent::Event& event) override {
     const auto* retrying = std::get_if<agent::ModelRetrying>(&event.body);
-    const bool waits = retrying != nullptr && retrying->error.code == Code::provider_circuit_open;
+    const bool waits = retrying != nullptr && agent::is_for_want_of_a_model(retrying->error);
     note_waiting(waits);
     if (waits) {
-      progress_.warn({.message = fmt::format("{}/{} keeps failing: inputs wait until it is back",
+      const bool is_down = retrying->error.code == Code::provider_circuit_open;
+      progress_.warn({.message = fmt::format("{}/{} {}",
                                              agent::one_line(retrying->error.provider, 60),
-                                             agent::one_line(retrying->error.model, 100)),
+                                             agent::one_line(retrying->error.model, 100),
+                                             is_down ? "keeps failing: inputs wait until it is back"
+                                                     : "is not asked for a while: inputs wait"),
                       .help = {}});
     }
     if (const auto* warning = std::get_if<agent::Warning>(&event.body)) {

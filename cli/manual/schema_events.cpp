@@ -273,7 +273,9 @@ class FieldSchema {
   static Json form(agent::StopReason) { return words_up_to(agent::StopReason::unknown); }
   static Json form(agent::ToolStatus) { return words_up_to(agent::ToolStatus::not_run); }
   static Json form(agent::Answer) { return words_up_to(agent::Answer::stop); }
-  static Json form(agent::HookPoint) { return words_up_to(agent::HookPoint::run_end); }
+  static Json form(agent::HookPoint) {
+    return words_up_to(static_cast<agent::HookPoint>(agent::k_points - 1));
+  }
   template <agent::HasFields Value>
   static Json form(const Value& value) {
     Json schema = object({});

@@ -34,11 +34,13 @@ class Quiet {
 };
 
 bool was_not_sent(const agent::Error& error) {
-  return error.code == agent::Code::provider_circuit_open && error.attempts == 0;
+  return agent::is_for_want_of_a_model(error) && error.attempts == 0;
 }
 
+// Whoever keeps a request back for its pace or a pause says for how long, or has waited in vain.
 bool is_worth_waiting(const agent::Error& error) {
-  return was_not_sent(error) &&
+  const bool may_end = error.retry_after || error.code == agent::Code::provider_circuit_open;
+  return was_not_sent(error) && may_end &&
          error.retry_after.value_or(agent::Milliseconds{0}) <= PatientProvider::k_patience;
 }
 

@@ -1,6 +1,6 @@
-// Waits while every model that it could ask is known to be down: what has many requests to make
-// loses none of them to an outage of a few minutes. Above the fallback, which goes on to another
-// model at once.
+// Waits while every model that it could ask is known to be down, or has asked for a pause: what has
+// many requests to make loses none of them to an outage of a few minutes. Above the fallback, which
+// goes on to another model at once.
 #pragma once
 #include "agent/clock.h"
 #include "agent/provider.h"
@@ -24,8 +24,8 @@ class PatientProvider final : public agent::Provider {
       : inner_(std::move(inner)), clock_(clock) {}
 
   // Emits model.retrying, with no number of attempts, before each wait. A request that anything was
-  // sent for is not waited with: it ends as the inner one says. provider.circuit_open, with no
-  // attempts, beyond its patience; run.cancelled when stopped while waiting.
+  // sent for is not waited with: it ends as the inner one says. provider.circuit_open or
+  // provider.busy, with no attempts, beyond its patience; run.cancelled when stopped while waiting.
   agent::Result<agent::Reply> complete(const agent::ModelRequest& request,
                                        const agent::Emit& emit,
                                        std::stop_token stop) override;

@@ -43,7 +43,7 @@ std::unexpected<agent::Error> busy(RateGate::Obstacle obstacle,
                                 : "waited " + in_seconds(limits.patience) + " in vain";
   return agent::fail({.code = Code::provider_busy,
                       .message = fmt::format("the request {}: {}", wait, reason(obstacle, limits)),
-                      .help = {},
+                      .help = obstacle == RateGate::Obstacle::held ? "run it again then" : "",
                       .retry_after = time});
 }
 

@@ -55,12 +55,16 @@ constexpr auto k_docker_tools = std::to_array<HookTool>({
     {"web_fetch", "fetch", {}},
 });
 
+constexpr auto k_context_of_claude = std::to_array({agent::HookPoint::run_start});
+constexpr auto k_context_of_docker =
+    std::to_array({agent::HookPoint::run_start, agent::HookPoint::post_tool_use});
+
 //                       run_start pre_model post_model pre_tool post_tool notification pre_compact stop  run_end
 constexpr auto k_dialects = std::to_array<HookDialect>({
     {.name = "claude",
      .events = {"SessionStart", "PreModel", "PostModel", "PreToolUse", "PostToolUse", "Notification", "PreCompact", "Stop", "SessionEnd"},
      .tools = k_claude_tools,
-     .text_is_context = {true, false, false, false, false, false, false, false, false},
+     .text_is_context = k_context_of_claude,
      .folder_variable = "CLAUDE_PROJECT_DIR"},
     {.name = "gemini",
      .events = {"BeforeAgent", "BeforeModel", "AfterModel", "BeforeTool", "AfterTool", "Notification", "PreCompress", "AfterAgent", "SessionEnd"},
@@ -69,13 +73,13 @@ constexpr auto k_dialects = std::to_array<HookDialect>({
      .merges_input = true,
      .replaces_denied_result = true,
      .sends_conversation = true,
-     .text_is_context = {false, false, false, false, false, false, false, false, false},
+     .text_is_context = {},
      .folder_variable = "GEMINI_PROJECT_DIR"},
     {.name = "docker_agent",
      .events = {"session_start", "before_llm_call", "after_llm_call", "pre_tool_use", "post_tool_use", "notification", "pre_compact", "stop", "session_end"},
      .tools = k_docker_tools,
      .response = HookDialect::Response::text,
-     .text_is_context = {true, false, false, false, true, false, false, false, false}},
+     .text_is_context = k_context_of_docker},
 });
 // clang-format on
 

@@ -43,8 +43,9 @@ struct HookDialect {
   bool merges_input = false;            // the answer's arguments are added to the call's
   bool replaces_denied_result = false;  // a reason to deny a result stands in its place
   bool sends_conversation = false;      // with each request to the model
-  std::array<bool, agent::k_points> text_is_context;  // output that is no JSON, for the model
-  std::string_view folder_variable;                   // has the working folder; empty: none
+  std::span<const agent::HookPoint>
+      text_is_context;               // where output that is no JSON is for the model
+  std::string_view folder_variable;  // has the working folder; empty: none
 };
 
 std::span<const HookDialect> hook_dialects();

@@ -385,7 +385,8 @@ Result<HookAnswer> read_hook_answer(const HookDialect& dialect,
         fmt::format(
             "it ended with exit status {}{}{}", exit_status, said.empty() ? "" : ": ", said));
   }
-  const bool is_context = dialect.text_is_context[static_cast<std::size_t>(hook_context.point)];
+  const bool is_context = std::ranges::find(dialect.text_is_context, hook_context.point) !=
+                          dialect.text_is_context.end();
   HookAnswer answer;
   if (const auto brace = output.find('{');
       brace != std::string_view::npos && agent::is_blank(output.substr(0, brace))) {

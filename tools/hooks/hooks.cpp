@@ -28,7 +28,20 @@ constexpr std::size_t k_max_context =
 
 // Nothing is left to end, or nothing has to do with it.
 bool only_tells(HookPoint point) {
-  return point == HookPoint::notification || point == HookPoint::run_end;
+  switch (point) {
+    case HookPoint::notification:
+    case HookPoint::run_end:
+      return true;
+    case HookPoint::run_start:
+    case HookPoint::pre_model:
+    case HookPoint::post_model:
+    case HookPoint::pre_tool_use:
+    case HookPoint::post_tool_use:
+    case HookPoint::pre_compact:
+    case HookPoint::stop:
+      return false;
+  }
+  std::unreachable();
 }
 
 bool is_settled(const HookDecision& decision) {

@@ -3,6 +3,7 @@
 #include "agent/schema/json_schema.h"
 #include "tests/unit/tools/file_support.h"
 #include "tools/builtin/deadline.h"
+#include "tools/permissions/offered_rule.h"
 
 #include <catch2/catch.hpp>
 
@@ -31,6 +32,25 @@ TEST_CASE("registry: every built-in makes a tool of its name with a usable schem
     CHECK(agent::JsonSchema::compile(*schema));
   }
   CHECK(tools::make_builtin({.name = "fly"}) == nullptr);
+}
+
+// Else a rule about its paths is not refused where it is wrong, nor does it hold elsewhere.
+TEST_CASE("registry: what takes a path has rules of paths", "[tools]") {
+  const auto takes_path = [&](const std::string& name) {
+    using Kind = tools::Access::Kind;
+    const auto tool = tools::make_builtin({.name = name});
+    const auto kind = tool->access({{"path", "a/b.txt"}}).kind;
+    return kind == Kind::names || kind == Kind::reads || kind == Kind::writes ||
+           agent::parse_json(tool->info().parameters).value()["properties"].contains("path");
+  };
+  for (const std::string& name : tools::builtin_names()) {
+    INFO(name);
+    const bool has_rules_of_paths =
+        std::ranges::find(tools::file_tools(), name) != tools::file_tools().end();
+    CHECK((!takes_path(name) || has_rules_of_paths));
+  }
+  CHECK(takes_path("grep"));
+  CHECK_FALSE(takes_path("shell"));
 }
 
 TEST_CASE("registry: what only reads may run beside others, what changes may not", "[tools]") {
