@@ -103,7 +103,22 @@ Error deadline_error(const Sent& sent, Deadline expired, bool is_connected) {
   return late(fmt::format("no connection to {} was made", where), timeouts.connect, "connect");
 }
 
+// It wants to know who asks: the same as where it is sent the request itself.
+Error refused_by_proxy(const Sent& sent, const TransferOutcome& outcome) {
+  Error error = make(Code::provider_invalid_request,
+                     fmt::format("{} cannot be reached: the proxy answers with HTTP status {}",
+                                 sent.url.authority(),
+                                 outcome.proxy_status),
+                     proxy_help(sent));
+  error.http_status = outcome.proxy_status;
+  return error;
+}
+
 Error network_error(const Sent& sent, const TransferOutcome& outcome) {
+  constexpr int k_wants_login = 407;
+  if (!outcome.is_connected && outcome.proxy_status == k_wants_login) {
+    return refused_by_proxy(sent, outcome);
+  }
   auto error = make(Code::provider_network,
                     fmt::format("{} cannot be reached: {}", sent.url.authority(), outcome.detail),
                     proxy_help(sent));

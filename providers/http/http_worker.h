@@ -45,6 +45,7 @@ struct TransferOutcome {
   CURLcode code = CURLE_OK;
   std::string detail;          // curl's own words
   int os_error = 0;            // errno of a failed connect
+  int proxy_status = 0;        // of a proxy that made no tunnel
   bool is_connected = false;   // the connection, TLS included, stood
   bool has_long_head = false;  // over k_header_limit
   bool has_long_body = false;
