@@ -132,11 +132,11 @@ class Batch final : private agent::Budget {
   std::set<std::size_t> ids_;  // of inputs, by their hashes
   std::optional<agent::Error> input_error_;
 
-  mutable std::mutex mutex_;              // of the rest
-  BatchCount count_;                      // its cost: of runs that go on, too
-  std::size_t bytes_ = 0;                 // of inputs that have ended
-  std::size_t new_bytes_ = 0;             // in this process
-  mutable bool is_too_dear_ = false;      // a request that was not made
+  mutable std::mutex mutex_;          // of the rest
+  BatchCount count_;                  // its cost: of runs that go on, too
+  std::size_t bytes_ = 0;             // of inputs that have ended
+  std::size_t new_bytes_ = 0;         // in this process
+  mutable bool is_too_dear_ = false;  // a request that was not made
   bool is_refused_ = false;
   std::optional<int> stopped_with_;       // of a run that ended by what holds for the whole
   std::optional<agent::Ending> trouble_;  // that every other run would have, too

@@ -217,7 +217,8 @@ constexpr auto k_run_options = std::to_array<Option>({
      .help = "write the output to FILE instead of stdout",
      .details =
          "The file appears whole, at the end, or not at all; in text, a run without an answer "
-         "leaves it as it was, and in any format a command line that is not understood. Devices, pipes and /dev/stdout are written as they are. A link to "
+         "leaves it as it was, and in any format a command line that is not understood. Devices, "
+         "pipes and /dev/stdout are written as they are. A link to "
          "another file is refused, and in a relative path a link out of the working folder; so it "
          "is with --log-file and --record. It can be no file that the run reads."},
     k_allow,

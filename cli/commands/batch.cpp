@@ -290,7 +290,8 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
   }
   supervisor->dismiss();
   if (failed && is_refused) {
-    context.err << fmt::format("{} is as it was\n", agent::one_line(*parsed.value("--failed"), 200));
+    context.err << fmt::format("{} is as it was\n",
+                               agent::one_line(*parsed.value("--failed"), 200));
   } else if (failed) {
     failed->commit();
     TRY(ending_of(*failed, 0));

@@ -576,8 +576,7 @@ void HttpWorker::finish(Transfer& transfer, CURLcode code) {
     }
     outcome.is_connected = transfer.is_connected() || transfer.sendings > 1;
     outcome.os_error = static_cast<int>(number(transfer.easy.get(), CURLINFO_OS_ERRNO));
-    outcome.proxy_status =
-        static_cast<int>(number(transfer.easy.get(), CURLINFO_HTTP_CONNECTCODE));
+    outcome.proxy_status = static_cast<int>(number(transfer.easy.get(), CURLINFO_HTTP_CONNECTCODE));
     if (outcome.detail.empty()) {
       outcome.detail =
           transfer.error_text[0] != '\0' ? transfer.error_text.data() : curl_easy_strerror(code);

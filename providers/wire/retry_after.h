@@ -26,8 +26,8 @@ std::optional<std::chrono::milliseconds> retry_after_body(const agent::Json& err
 // "Please try again in 1.24s", "retry in 6m0s", "retry after 20 seconds".
 std::optional<std::chrono::milliseconds> retry_after_text(std::string_view text);
 
-// "Wed, 21 Oct 2015 07:28:00 GMT", and the two older forms that servers may send. What is after the year 2200 is at its end: the clock cannot hold
-// all of it, and it is far away all the same.
+// "Wed, 21 Oct 2015 07:28:00 GMT", and the two older forms that servers may send. What is after the
+// year 2200 is at its end: the clock cannot hold all of it, and it is far away all the same.
 std::optional<agent::Clock::Wall> parse_http_date(std::string_view text);
 
 }  // namespace providers

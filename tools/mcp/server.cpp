@@ -191,8 +191,9 @@ Result<void> Server::start(const std::stop_token& stop) {
     agent::Error error = std::move(connected).error();
     if (error.code == Code::mcp_connection && error.help.empty() && spec_.is_program() &&
         !spec_.sandbox.is_off) {
-      error.help = "It starts in the sandbox (`sandbox`): see that its program is there, and that "
-                   "it may read all it needs";
+      error.help =
+          "It starts in the sandbox (`sandbox`): see that its program is there, and that "
+          "it may read all it needs";
       error.help += spec_.sandbox.network.value_or(false)
                         ? "."
                         : ", and what it needs the network for. A launcher (npx, uvx) cannot fetch "

@@ -292,8 +292,7 @@ TEST_CASE("classify: only HTTP's three forms of a date are one", "[providers]") 
   for (const char* date : {"Sun, 06 Nov 1994 08:49:37 GMT",
                            "Sunday, 06-Nov-94 08:49:37 GMT",
                            "Sun Nov  6 08:49:37 1994"}) {
-    CHECK(providers::parse_http_date(date) ==
-          agent::Clock::Wall(std::chrono::seconds(784111777)));
+    CHECK(providers::parse_http_date(date) == agent::Clock::Wall(std::chrono::seconds(784111777)));
   }
   CHECK(providers::parse_http_date("Saturday, 28-Nov-26 09:00:00 GMT") ==
         providers::parse_http_date("Sat, 28 Nov 2026 09:00:00 GMT"));
