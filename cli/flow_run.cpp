@@ -511,17 +511,16 @@ void FlowRun::end_as_recorded(const Member& member, const agent::MemberFinished&
   const auto now = own ? own->past.state.finished : std::nullopt;
   MemberEnd end = as_heard(heard);
   end.is_suspended = heard.suspended;
-  const bool has_gone_on = now && !heard.taken_from && heard.result.exit_code != 0 &&
-                           (now->turns != heard.result.turns || now->cost != heard.result.cost ||
-                            now->exit_code != heard.result.exit_code);
-  if (has_gone_on) {
-    end.result = *now;
-    end.is_suspended = is_suspended(*now, agent::Cancellation());
-  }
-  const auto anew =
-      has_gone_on ? std::nullopt : heard_anew(heard, run_id, journal_file_, world_.context);
+  const auto anew = heard_anew(heard, run_id, journal_file_, world_.context);
   if (anew) {
     end.result = anew->result;
+  }
+  const bool has_gone_on = now && !heard.taken_from && heard.result.exit_code != 0 &&
+                           (anew || now->exit_code != heard.result.exit_code);
+  if (has_gone_on) {
+    const RunResult bill = std::exchange(end.result, *now);  // with that of its members
+    take_bill(end.result, bill);
+    end.is_suspended = is_suspended(*now, agent::Cancellation());
   }
   agent::tell_whose_stop(end.result, {});
   if (has_gone_on || anew) {

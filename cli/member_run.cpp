@@ -180,14 +180,18 @@ std::optional<agent::MemberFinished> heard_anew(agent::MemberFinished heard,
   if (now.models == result.models && now.turns == result.turns) {
     return std::nullopt;
   }
-  result.usage = now.usage;
-  result.cost = now.cost;
-  result.models = std::move(now.models);
-  result.usage_estimated = now.usage_estimated;
-  result.turns = now.turns;
-  result.tool_calls = now.tool_calls;
-  result.denials = now.denials;
+  take_bill(result, now);
   return heard;
+}
+
+void take_bill(agent::RunResult& result, const agent::RunResult& bill) {
+  result.usage = bill.usage;
+  result.cost = bill.cost;
+  result.models = bill.models;
+  result.usage_estimated = bill.usage_estimated;
+  result.turns = bill.turns;
+  result.tool_calls = bill.tool_calls;
+  result.denials = bill.denials;
 }
 
 Result<agent::RunResult> run_member(RunWorld world,

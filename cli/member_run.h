@@ -45,4 +45,7 @@ std::optional<agent::MemberFinished> heard_anew(agent::MemberFinished heard,
                                                 const std::filesystem::path& journal,
                                                 const Context& context);
 
+// What it has used is what that one has.
+void take_bill(agent::RunResult& result, const agent::RunResult& bill);
+
 }  // namespace cli
