@@ -472,16 +472,21 @@ TEST_CASE("http: requests go through the proxy of the environment, but for NO_PR
   CHECK(around.send(post(server.url()), nullptr, {})->body == "direct");
 }
 
-TEST_CASE("http: a proxy that refuses the tunnel is a network error", "[providers]") {
-  LoopbackServer proxy([&](Peer& peer) {
-    peer.read_request();
-    peer.send("HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n");
-  });
-  HttpClient client(agent::Environment{{"https_proxy", proxy.url("")}});
-  const auto result = client.send(post("https://model.example/v1"), nullptr, {});
-  REQUIRE_FALSE(result);
-  CHECK(result.error().code == Code::provider_network);
-  CHECK(message_of(result).find("407") != std::string::npos);
+TEST_CASE("http: a proxy that refuses the tunnel is a network error, or wants to know who asks",
+          "[providers]") {
+  for (const auto& [status, code] :
+       {std::pair(407, Code::provider_invalid_request), std::pair(502, Code::provider_network)}) {
+    CAPTURE(status);
+    LoopbackServer proxy([status](Peer& peer) {
+      peer.read_request();
+      peer.send("HTTP/1.1 " + std::to_string(status) + " No\r\nContent-Length: 0\r\n\r\n");
+    });
+    HttpClient client(agent::Environment{{"https_proxy", proxy.url("")}});
+    const auto result = client.send(post("https://model.example/v1"), nullptr, {});
+    REQUIRE_FALSE(result);
+    CHECK(result.error().code == code);
+    CHECK(message_of(result).find(std::to_string(status)) != std::string::npos);
+  }
 }
 
 TEST_CASE("http: what is no usable URL never leaves the process", "[providers]") {

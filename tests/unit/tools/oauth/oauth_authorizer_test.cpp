@@ -69,7 +69,7 @@ TEST_CASE("oauth_authorizer: without a login there is no header, and a 401 says 
   REQUIRE_FALSE(tried);
   CHECK(tried.error().code == Code::mcp_auth);
   CHECK(tried.error().message == "wants a login");
-  CHECK(tried.error().help == "`errand mcp login agent.yaml crm` makes one");
+  CHECK(tried.error().help.starts_with("`errand mcp login agent.yaml crm` makes one; "));
   CHECK(world.http.asked.empty());
   CHECK(world.kept().wanted == std::vector<std::string>{"read", "write"});
   CHECK(world.kept().access_token.empty());
