@@ -367,7 +367,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.open_stream()
             path = {"is of 2024, and sends elsewhere": "http://127.0.0.2:9/messages",
                     "is of 2024, and sends to another port": "//127.0.0.1:9/messages",
-                    "is of 2024, and names a relative address": "messages?id=1"}
+                    "is of 2024, and names a relative address": "messages?id=1",
+                    "is of 2024, and names a query": "?id=1",
+                    "is of 2024, and names its host": f"//127.0.0.1:{self.server.server_port}/messages"}
             if self.server.behaviour == "is of 2024, and pings by events":
                 self.event("2026-11-28", name="ping")
                 self.event("hello")
@@ -384,6 +386,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(405)
         elif self.server.behaviour == "is of 2024, and refuses what is sent there":
             self.send(400, b"no")
+        elif self.server.behaviour == "is of 2024, and answers a call at once" and asked.name == "tools/call":
+            self.result(asked, self.text(f"did {asked.json['params']['name']}"))
         else:
             self.send(202, b"Accepted")
             self.answer_on_stream(asked)
@@ -574,6 +578,9 @@ ROWS = {
     "is of 2024, and is out of order": dict(code=69, said="answers with HTTP status 503: not now", settings="type: sse"),
     "is of 2024, and pings by events": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and names a relative address": dict(GOOD, revision="2024-11-05"),
+    "is of 2024, and names a query": dict(GOOD, revision="2024-11-05"),
+    "is of 2024, and names its host": dict(GOOD, revision="2024-11-05"),
+    "is of 2024, and answers a call at once": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and names a second address": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and sends elsewhere": dict(code=69, check=is_never_asked_again,
                                            said="not its own, and is not sent any: http://127.0.0.2:9/messages"),
