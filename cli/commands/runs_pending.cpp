@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <unistd.h>
@@ -55,7 +56,7 @@ class PendingRuns {
 
   // Nothing: nobody waits for its calls any more; or it has none, and its members wait or the whole
   // has it to carry on.
-  std::optional<PendingRun> of(const WaitingRun& run, bool is_named) const {
+  std::optional<PendingRun> of(const WaitingRun& run, bool is_named) {
     const std::string& run_id = run.row.run_id;
     PendingRun pending{.run = run,
                        .resume_cmd = agent::approving_command(
@@ -65,18 +66,31 @@ class PendingRuns {
       return pending;
     }
     const auto whole = whole_of(*recorded, context_.environment);
-    if (pending.has_calls() ? !is_named && is_left(*recorded, context_.environment)
-                            : whole || waits_for_a_person(*recorded, context_.environment)) {
+    if (!whole) {
+      const bool is_told = pending.has_calls()
+                               ? is_named || !is_left(*recorded, context_.environment)
+                               : !waits_for_a_person(*recorded, context_.environment);
+      return is_told ? std::optional(std::move(pending)) : std::nullopt;
+    }
+    if (!pending.has_calls()) {
       return std::nullopt;
     }
-    if (whole) {
-      pending.whole = whole->run_id;
-      pending.whole_resume_cmd = resuming(parsed_, context_, journal_, whole->run_id);
-    }
+    pending.whole = whole->run_id;
+    pending.whole_resume_cmd = resuming_whole(whole->run_id);
     return pending;
   }
 
  private:
+  // Many may be parts of the same one.
+  const std::string& resuming_whole(const std::string& run_id) {
+    const auto [known, is_new] = wholes_.try_emplace(run_id);
+    if (is_new) {
+      known->second = resuming(parsed_, context_, journal_, run_id);
+    }
+    return known->second;
+  }
+
+  std::map<std::string, std::string> wholes_;  // what carries each on, by its id
   const Parsed& parsed_;
   const Context& context_;
   const fs::path& journal_;
@@ -213,7 +227,7 @@ agent::Result<int> command_runs_pending(const Parsed& parsed, Context& context) 
     return agent::fail(std::move(runs).error());
   }
   std::vector<PendingRun> all;
-  const PendingRuns pending(parsed, context, journal);
+  PendingRuns pending(parsed, context, journal);
   for (const WaitingRun& run : *runs) {
     if (auto one = pending.of(run, run.row.run_id == run_id)) {
       all.push_back(*std::move(one));
