@@ -518,6 +518,9 @@ class Run {
       recorder_.record(member);
     }
     for (const ToolCall& call : unsettled) {
+      if (request_.answered.contains(call.id)) {
+        continue;
+      }
       const auto started = state.started_calls.find(call.id);
       if (started == state.started_calls.end()) {
         if (has_news) {
@@ -943,11 +946,11 @@ class Run {
     }
   }
 
-  // Calls that wait stay open, and so do those that the run's being stopped has kept from running,
-  // or a limit of them that can be raised.
+  // Calls that wait stay open, and so do those behind one that goes on with the run, and those that
+  // the run's being stopped has kept from running, or a limit of them that can be raised.
   bool leaves_calls_open(const Ending& ending) const {
     const Approvals& approvals = recorder_.state().approvals;
-    return approvals.are_pending() ||
+    return approvals.are_pending() || !suspended_.empty() ||
            (ending.error && ending.error->code == Code::run_tool_call_limit) ||
            cancellation_.stop().stop_requested() || (!approvals.parked.empty() && is_killed_);
   }

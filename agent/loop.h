@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,8 @@ struct RunRequest {
   std::optional<TimeAbove> time_above = {};         // nullopt: it has its own alone
   // Sub-agents that were at work when the last process ended: what they had come to.
   std::vector<MemberFinished> left_off = {};
+  // Calls whose sub-agents have ended by themselves since: they are what these said.
+  std::set<std::string> answered = {};
 };
 
 // Runs to one of the endings and returns its result object; never throws for a failure of the

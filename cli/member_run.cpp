@@ -161,6 +161,13 @@ Result<agent::RunResult> left_off(const MemberRun& member,
   return result;
 }
 
+std::optional<agent::RunResult> answer_of(const std::string& run_id,
+                                          const std::filesystem::path& journal,
+                                          const Context& context) {
+  const auto recorded = recall(journal, run_id, context.environment);
+  return recorded ? answer_of(recorded->past.state) : std::nullopt;
+}
+
 std::optional<agent::MemberFinished> heard_anew(agent::MemberFinished heard,
                                                 const std::string& run_id,
                                                 const std::filesystem::path& journal,

@@ -38,6 +38,11 @@ agent::Result<agent::RunResult> left_off(const MemberRun& member,
                                          const Context& context,
                                          agent::Error why);
 
+// Of a recorded one: how it has ended for good; nullopt: there is something left to do of it.
+std::optional<agent::RunResult> answer_of(const std::string& run_id,
+                                          const std::filesystem::path& journal,
+                                          const Context& context);
+
 // Of one that has ended and is not run again: the same ending, with all that it has used until now,
 // where it was given more to do by itself. nullopt: what is heard of it is all.
 std::optional<agent::MemberFinished> heard_anew(agent::MemberFinished heard,

@@ -733,7 +733,7 @@ void RunSession::choose_searched() {
   if (is_named && !may_search) {
     warn(fmt::format("`load: search` needs the tool `find_tools`: {}{}",
                      decision.reason,
-                     is_denied ? "; the model gets no tool of these servers" : ""),
+                     is_denied ? "; the model is shown no tool of these servers" : ""),
          how_to_allow_search(*permissions_, decision));
   }
   mcp_servers_->choose_searched(
@@ -1074,12 +1074,30 @@ std::vector<agent::MemberFinished> RunSession::left_off_members() const {
   return members;
 }
 
+// Calls that waited for somebody, and whose sub-agents have their answers: a new message does not
+// leave these out.
+std::set<std::string> RunSession::answered_calls() const {
+  std::set<std::string> calls;
+  if (!source_.earlier || source_.earlier->forked_from) {
+    return calls;
+  }
+  for (const auto& [key, sub_agent] : source_.earlier->past.state.sub_agents) {
+    const auto& [run_id, finished] = sub_agent.record;
+    if (finished && finished->suspended &&
+        answer_of(run_id, source_.earlier->store, world_.context)) {
+      calls.insert(key.second);
+    }
+  }
+  return calls;
+}
+
 agent::RunRequest RunSession::make_request() {
   if (auto unread = unread_input()) {
     plan_.warnings.push_back(*std::move(unread));
   }
   auto& earlier = source_.earlier;
   std::vector<agent::MemberFinished> left_off = left_off_members();
+  std::set<std::string> answered = answered_calls();
   agent::RunRequest request{
       .run_id = run_id_,
       .parent = world_.parent,
@@ -1112,7 +1130,8 @@ agent::RunRequest RunSession::make_request() {
       .resume = resume_command(),
       .answers = source_.answers,
       .time_above = world_.time_above,
-      .left_off = std::move(left_off)};
+      .left_off = std::move(left_off),
+      .answered = std::move(answered)};
   if (checks_) {
     request.started.plan.checked_files = checks_->files();
   }
