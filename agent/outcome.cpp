@@ -225,6 +225,10 @@ bool is_meant_for_all(const RunResult& member) {
          code == Code::tool_policy_blocked;
 }
 
+bool is_parked(const RunResult& result) {
+  return result.error && result.error->code == Code::tool_confirmation_required;
+}
+
 ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model) {
   const auto found = std::ranges::find(models, model, &ModelUse::model);
   return found != models.end() ? *found : models.emplace_back(ModelUse{.model = model});

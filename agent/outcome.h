@@ -148,6 +148,8 @@ void add_uses(RunResult& result, const std::vector<ModelUse>& more);
 // Whether a member's ending is meant for all that it works for: a kill switch, a person's stop,
 // `--fail-on-denied`.
 bool is_meant_for_all(const RunResult& member);
+// Whether it waits for a person's answer to a call, of its own or of a member.
+bool is_parked(const RunResult& result);
 // Of one that has ended.
 MemberResult member_result(std::string member, const RunResult& result);
 constexpr std::string_view k_result_schema = "errand.result/1";

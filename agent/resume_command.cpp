@@ -20,6 +20,7 @@ constexpr std::string_view k_timeout = "limits.timeout";
 constexpr std::string_view k_max_tokens = "limits.max_total_tokens";
 constexpr std::string_view k_max_tool_calls = "limits.max_tool_calls";
 constexpr std::string_view k_max_handoffs = "limits.max_handoffs";
+constexpr std::string_view k_approval_deadline = "approval.deadline";  // it is over, and told
 
 struct Raise {
   std::string_view option;
@@ -111,6 +112,7 @@ std::string resume_command(const ResumeCommand& resume,
   if (raise) {
     command += fmt::format(" {} {}", raise->option, raise->value);
   } else if (result.stop && !resume.agent_file.empty() &&
+             result.stop->limit != k_approval_deadline &&
              (is_of_another(result) || is_of_the_file(result))) {
     command += " --agent " + shell_word(resume.agent_file);
   } else if (is_of_provider(result.error) && !resume.changed_file.empty()) {

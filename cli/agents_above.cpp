@@ -76,6 +76,10 @@ bool begins_again(const RecordedRun& above, const agent::MemberRecord& member) {
 
 // Whether it has this run to carry on yet, as it is.
 bool waits_for(const RecordedRun& above, const RecordedRun& run) {
+  const auto& finished = above.past.state.finished;
+  if (finished && !agent::can_be_carried_on(above.past.state, finished->exit_code)) {
+    return false;
+  }
   return !run.forked_from && std::ranges::any_of(members_of(above.past.state), [&](auto* member) {
     return member->run_id == run.run_id &&
            (!member->finished || member->finished->suspended || begins_again(above, *member));
@@ -130,22 +134,33 @@ void add_fork(const RecordedRun& run, const agent::Environment& environment, Run
   above.worked += agent::Milliseconds{run.worked_ms} + unheard.worked(run);
 }
 
-Result<Above> agent_above(const RecordedRun& run,
-                          const RecordedRun& parent,
-                          const agent::Environment& environment) {
+// Nothing: it is a flow.
+Result<std::optional<agent::AgentSpec>> recorded_above(const RecordedRun& run,
+                                                       const RecordedRun& parent,
+                                                       const agent::Environment& environment) {
   if (!parent.is_own || needs_agent_file(parent.begun)) {
     return unknown(run, "its record is not whole, or not yours");
   }
-  Above above{.run = run_above(parent, run, environment)};
   if (parent.begun.plan.is_flow) {
-    above.is_flow = true;
-    return above;
+    return std::nullopt;
   }
   auto report = recorded_agent(parent.begun, environment, known_names());
   if (!report.agent) {
     return unknown(run, report.errors.front().message);
   }
-  above.agent = *std::move(report.agent);
+  return std::move(report.agent);
+}
+
+Result<Above> agent_above(const RecordedRun& run,
+                          const RecordedRun& parent,
+                          const agent::Environment& environment) {
+  TRY_ASSIGN(auto agent, recorded_above(run, parent, environment));
+  Above above{.run = run_above(parent, run, environment)};
+  if (!agent) {
+    above.is_flow = true;
+    return above;
+  }
+  above.agent = *std::move(agent);
   above.handed_over = handed_over(parent, run);
   TRY_ASSIGN(above.run.kill_file, tools::kill_file(above.agent, environment));
   return above;
@@ -160,25 +175,38 @@ agent::ResumeCommand resume_of(const RecordedRun& run, const agent::Environment&
           .agent_file = is_written_out(file) ? "" : file.string()};
 }
 
-std::optional<RecordedRun> whole_of(const RecordedRun& run, const agent::Environment& environment) {
-  std::optional<RecordedRun> whole;
-  RecordedRun below = run;
-  for (std::size_t depth = 0; !below.parent.empty() && depth < k_most_above; ++depth) {
-    auto parent = recall(below.store, below.parent, environment);
-    if (!parent || !waits_for(*parent, below)) {
+bool knows_those_above(const RecordedRun& run, RecordedRuns& recorded) {
+  const RecordedRun* below = &run;
+  for (std::size_t depth = 0; !below->parent.empty(); ++depth) {
+    const auto& parent = recorded.of(below->parent);
+    if (!parent || depth == k_most_above ||
+        !recorded_above(*below, *parent, recorded.environment())) {
+      return false;
+    }
+    below = &*parent;
+  }
+  return true;
+}
+
+const RecordedRun* whole_of(const RecordedRun& run, RecordedRuns& recorded) {
+  const RecordedRun* whole = nullptr;
+  const RecordedRun* below = &run;
+  for (std::size_t depth = 0; !below->parent.empty() && depth < k_most_above; ++depth) {
+    const auto& parent = recorded.of(below->parent);
+    if (!parent || !waits_for(*parent, *below)) {
       break;
     }
-    below = *parent;
-    whole = *std::move(parent);
+    below = whole = &*parent;
   }
   return whole;
 }
 
-bool is_left(const RecordedRun& run, const agent::Environment& environment) {
-  if (run.parent.empty()) {
+bool is_left(const RecordedRun& run, RecordedRuns& recorded) {
+  const bool is_fork = !run.past.state.ancestors.empty();  // which nobody works for
+  if (run.parent.empty() || is_fork) {
     return false;
   }
-  const auto parent = recall(run.store, run.parent, environment);
+  const auto& parent = recorded.of(run.parent);
   return parent && !waits_for(*parent, run);
 }
 
@@ -192,9 +220,8 @@ bool waits_for_a_person(const RecordedRun& run, const agent::Environment& enviro
     return !allowed || std::ranges::none_of(pending, is_late);
   }
   return std::ranges::any_of(members_of(run.past.state), [&](const agent::MemberRecord* member) {
-    const bool has_stopped_it =
-        member->finished && member->finished->suspended && member->finished->result.error &&
-        member->finished->result.error->code == agent::Code::tool_confirmation_required;
+    const bool has_stopped_it = member->finished && member->finished->suspended &&
+                                agent::is_parked(member->finished->result);
     const auto own = has_stopped_it ? recall(run.store, member->run_id, environment)
                                     : agent::Result<RecordedRun>(std::unexpected(agent::Error{}));
     return own && waits_for_a_person(*own, environment);

@@ -45,11 +45,15 @@ agent::Result<AgentsAbove> agents_above(const RecordedRun& run,
                                         const Parsed& parsed,
                                         const agent::Environment& environment);
 
-// The outermost run that has this one, or a run of which this one is a part, to carry on yet.
-std::optional<RecordedRun> whole_of(const RecordedRun& run, const agent::Environment& environment);
+// Whether agents_above() knows them all.
+bool knows_those_above(const RecordedRun& run, RecordedRuns& recorded);
+
+// The outermost run that has this one, or a run of which this one is a part, to carry on yet; null:
+// none has.
+const RecordedRun* whole_of(const RecordedRun& run, RecordedRuns& recorded);
 
 // Whether the run that it worked for is over, or goes on without it.
-bool is_left(const RecordedRun& run, const agent::Environment& environment);
+bool is_left(const RecordedRun& run, RecordedRuns& recorded);
 
 // Whether a call of the run, or of a member that has stopped it, waits for a person's answer, and
 // none of them has waited for too long.

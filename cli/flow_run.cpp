@@ -111,7 +111,7 @@ bool is_suspended(const RunResult& result, const agent::Cancellation& stop) {
   }
   const auto of_the_whole = stop.ending();
   return result.error->is_taken || result.error->write_failed || agent::is_meant_for_all(result) ||
-         result.error->code == Code::tool_confirmation_required ||
+         agent::is_parked(result) ||
          agent::status_of(result.exit_code) == agent::Status::cancelled ||
          (of_the_whole && of_the_whole->error && of_the_whole->error->code == result.error->code);
 }
@@ -488,7 +488,7 @@ void FlowRun::begin_members() {
 }
 
 // One that still waits for a person is not begun again: it ends as it did before. By other files
-// and by rules that are new to it its calls may need nobody.
+// and by rules that are new to it its calls may need nobody; in one with members, others may go on.
 bool FlowRun::settle_waiting(const Member& member) {
   const auto found = recorded_.find(key_of(member));
   if (found == recorded_.end() || !found->second.finished || !found->second.finished->suspended ||
@@ -496,7 +496,10 @@ bool FlowRun::settle_waiting(const Member& member) {
     return false;
   }
   const auto own = recall(journal_file_, found->second.run_id, world_.context.environment);
-  if (!own || has_new_rules(world_.parsed, *own) ||
+  const bool is_parked =
+      own && own->past.state.finished && agent::is_parked(*own->past.state.finished);
+  const bool has_members = own && (own->begun.plan.is_flow || !own->past.state.sub_agents.empty());
+  if (!is_parked || has_members || has_new_rules(world_.parsed, *own) ||
       !waits_for_a_person(*own, world_.context.environment)) {
     return false;
   }
@@ -516,7 +519,8 @@ void FlowRun::end_as_recorded(const Member& member, const agent::MemberFinished&
     end.result = anew->result;
   }
   const bool has_gone_on = now && !heard.taken_from && heard.result.exit_code != 0 &&
-                           (anew || now->exit_code != heard.result.exit_code);
+                           (anew || now->exit_code != heard.result.exit_code ||
+                            now->resume_cmd != heard.result.resume_cmd);
   if (has_gone_on) {
     const RunResult bill = std::exchange(end.result, *now);  // with that of its members
     take_bill(end.result, bill);

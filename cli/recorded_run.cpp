@@ -236,6 +236,13 @@ Result<RecordedRun> recall(const std::filesystem::path& store,
   return folded(store, events, environment);
 }
 
+const Result<RecordedRun>& RecordedRuns::of(const std::string& run_id) {
+  const auto known = runs_.find(run_id);
+  return known != runs_.end()
+             ? known->second
+             : runs_.emplace(run_id, recall(store_, run_id, environment_)).first->second;
+}
+
 Result<RecordedRun> fork(const std::filesystem::path& store,
                          const std::string& run_id,
                          std::int64_t turn,

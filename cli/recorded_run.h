@@ -10,9 +10,11 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cli {
@@ -59,6 +61,23 @@ config::Report recorded_agent(const agent::RunStarted& begun,
 agent::Result<RecordedRun> recall(const std::filesystem::path& store,
                                   const std::string& run_id,
                                   const agent::Environment& environment);
+
+// Recorded runs of one journal, each read once however many others lead to it.
+class RecordedRuns {
+ public:
+  RecordedRuns(std::filesystem::path store, const agent::Environment& environment)
+      : store_(std::move(store)), environment_(environment) {}
+
+  // As recall(); stays where it is.
+  const agent::Result<RecordedRun>& of(const std::string& run_id);
+  const std::filesystem::path& store() const { return store_; }
+  const agent::Environment& environment() const { return environment_; }
+
+ private:
+  std::filesystem::path store_;
+  const agent::Environment& environment_;
+  std::map<std::string, agent::Result<RecordedRun>> runs_;
+};
 
 // What has become of the agent file that a run was begun with; empty: it is as it was, there or,
 // where the folder was moved, under the same name in the one that the run works in now.

@@ -53,13 +53,10 @@ Result<std::string> chosen_run(const Parsed& parsed,
       journal, is_named ? parsed.positionals.front() : "", context.cwd.string());
 }
 
-std::string resuming(const Parsed& parsed,
-                     const Context& context,
-                     const fs::path& journal,
-                     const std::string& run_id) {
+std::string resuming(const Parsed& parsed, RecordedRuns& recorded, const std::string& run_id) {
   std::string command =
-      agent::resume_words(run_id, parsed.has("--store") ? journal.string() : "auto");
-  const auto run = recall(journal, run_id, context.environment);
+      agent::resume_words(run_id, parsed.has("--store") ? recorded.store().string() : "auto");
+  const auto& run = recorded.of(run_id);
   if (!run) {
     return command;  // which says why it cannot be
   }
@@ -73,8 +70,7 @@ std::string resuming(const Parsed& parsed,
   }
   const auto& finished = run->past.state.finished;
   const bool is_told = finished && finished->resume_cmd.contains(" --agent ");
-  const bool is_known =
-      !is_told && !needs_agent_file(begun) && agents_above(*run, parsed, context.environment);
+  const bool is_known = !is_told && !needs_agent_file(begun) && knows_those_above(*run, recorded);
   return is_known ? command : command + " --agent " + agent::shell_word(file);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "agent/result.h"
 #include "cli/commands/commands.h"
+#include "cli/recorded_run.h"
 
 #include <filesystem>
 #include <string>
@@ -22,9 +23,6 @@ agent::Result<std::string> chosen_run(const Parsed& parsed,
 
 // What carries that run on: with `--store` where it was named, and `--agent` where the record alone
 // does not do. The path is the recorded one only where the record is the user's own.
-std::string resuming(const Parsed& parsed,
-                     const Context& context,
-                     const std::filesystem::path& journal,
-                     const std::string& run_id);
+std::string resuming(const Parsed& parsed, RecordedRuns& recorded, const std::string& run_id);
 
 }  // namespace cli

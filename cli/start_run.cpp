@@ -106,6 +106,19 @@ std::optional<ComeTo> earlier_of(const RunSource& source, const agent::Environme
   return ComeTo{.result = std::move(result), .seq = run.past.seq};
 }
 
+// Empty: it is no part of one that has it to carry on.
+std::string way_on_of_whole(const RunSource& source, const agent::Environment& environment) {
+  if (source.above.runs.empty()) {
+    return "";
+  }
+  RecordedRuns recorded(source.earlier->store, environment);
+  const RecordedRun* whole = whole_of(*source.earlier, recorded);
+  return whole == nullptr ? ""
+                          : fmt::format("carry on the run {}, of which it is a part: {}\n",
+                                        whole->run_id,
+                                        agent::printable(resume_of(*whole, environment).words));
+}
+
 // Who answers, and in which run, where the command line does not say it.
 void tell_source(const RunSource& source,
                  const std::optional<ComeTo>& earlier,
@@ -272,14 +285,10 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   const auto warn = [&](const Error& warning) {
     context.err << render_warning(warning, context.color_err, redactor) << std::endl;
   };
-  const auto whole =
-      source->above.runs.empty() ? std::nullopt : whole_of(*source->earlier, context.environment);
+  const std::string way_on = is_quiet ? "" : way_on_of_whole(*source, context.environment);
   const auto tell_what_is_left = [&](const agent::RunResult& result, const auto& run) {
-    if (whole && !is_quiet && (result.exit_code == 0 || result.resume_cmd.empty())) {
-      const std::string words = resume_of(*whole, context.environment).words;
-      context.err << fmt::format("carry on the run {}, of which it is a part: {}\n",
-                                 whole->run_id,
-                                 agent::printable(words));
+    if (result.exit_code == 0 || result.resume_cmd.empty()) {
+      context.err << way_on;
     }
     if (const auto loss = sinks.log != nullptr ? sinks.log->loss() : std::nullopt;
         loss && !is_quiet) {  // the last line alone was lost, after the run's last event

@@ -85,7 +85,7 @@ std::optional<Ending> what_it_waits_for(const std::string& who,
     error.message = fmt::format("{} goes on elsewhere: {}", who, error.message);
     return Ending{.error = std::move(error)};
   }
-  if (result.error && result.error->code == Code::tool_confirmation_required) {
+  if (agent::is_parked(result)) {
     return Ending{
         .error =
             Error{.code = Code::tool_confirmation_required,

@@ -27,8 +27,7 @@ Json lines_of(std::string_view text) {
 }
 
 bool waits_for_a_person(const MemberEnd& end) {
-  return end.is_suspended && end.result.error &&
-         end.result.error->code == Code::tool_confirmation_required;
+  return end.is_suspended && is_parked(end.result);
 }
 
 Result<Expression> parsed(std::string_view text) {

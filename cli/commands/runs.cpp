@@ -315,11 +315,12 @@ std::string state_line(const RunInfo& run,
                      : "running\n";
   }
   if (run.status == RunStatus::interrupted) {
+    RecordedRuns recorded(journal, context.environment);
     return fmt::format(
         "interrupted: its last event is of {}, and no process has it; "
         "`{}` carries it on\n",
         local_time(wall(run.row.updated)),
-        agent::one_line(resuming(parsed, context, journal, run.row.run_id)));
+        agent::one_line(resuming(parsed, recorded, run.row.run_id)));
   }
   if (run.status == RunStatus::parked) {
     return fmt::format("parked: `errand runs pending {}` shows the calls that wait for approval\n",

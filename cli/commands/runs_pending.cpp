@@ -16,9 +16,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
-#include <map>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -52,7 +54,7 @@ struct PendingRun {
 class PendingRuns {
  public:
   PendingRuns(const Parsed& parsed, const Context& context, const fs::path& journal)
-      : parsed_(parsed), context_(context), journal_(journal) {}
+      : parsed_(parsed), recorded_(journal, context.environment) {}
 
   // Nothing: nobody waits for its calls any more; or it has none, and its members wait or the whole
   // has it to carry on.
@@ -60,40 +62,37 @@ class PendingRuns {
     const std::string& run_id = run.row.run_id;
     PendingRun pending{.run = run,
                        .resume_cmd = agent::approving_command(
-                           resuming(parsed_, context_, journal_, run_id), run_id, run.approvals)};
-    const auto recorded = recall(journal_, run_id, context_.environment);
+                           resuming(parsed_, recorded_, run_id), run_id, run.approvals)};
+    const auto& recorded = recorded_.of(run_id);
     if (!recorded) {
       return pending;
     }
-    const auto whole = whole_of(*recorded, context_.environment);
-    if (!whole) {
-      const bool is_told = pending.has_calls()
-                               ? is_named || !is_left(*recorded, context_.environment)
-                               : !waits_for_a_person(*recorded, context_.environment);
+    const RecordedRun* whole = whole_of(*recorded, recorded_);
+    if (whole == nullptr) {
+      const bool is_told =
+          pending.has_calls()
+              ? is_named || !is_left(*recorded, recorded_)
+              : goes_on(*recorded) && !waits_for_a_person(*recorded, recorded_.environment());
       return is_told ? std::optional(std::move(pending)) : std::nullopt;
     }
     if (!pending.has_calls()) {
       return std::nullopt;
     }
-    pending.whole = whole->run_id;
-    pending.whole_resume_cmd = resuming_whole(whole->run_id);
+    if (goes_on(*whole)) {
+      pending.whole = whole->run_id;
+      pending.whole_resume_cmd = resuming(parsed_, recorded_, whole->run_id);
+    }
     return pending;
   }
 
  private:
-  // Many may be parts of the same one.
-  const std::string& resuming_whole(const std::string& run_id) {
-    const auto [known, is_new] = wholes_.try_emplace(run_id);
-    if (is_new) {
-      known->second = resuming(parsed_, context_, journal_, run_id);
-    }
-    return known->second;
+  // A stranger's flow is begun anew.
+  static bool goes_on(const RecordedRun& whole) {
+    return whole.is_own || !whole.begun.plan.is_flow;
   }
 
-  std::map<std::string, std::string> wholes_;  // what carries each on, by its id
   const Parsed& parsed_;
-  const Context& context_;
-  const fs::path& journal_;
+  RecordedRuns recorded_;
 };
 
 class PendingText {
@@ -106,12 +105,13 @@ class PendingText {
   void write(const PendingRun& pending) const {
     const WaitingRun& run = pending.run;
     const agent::store::RunRow& row = run.row;
-    CallSheet head(columns_);
-    head.add_line(fmt::format("{}: {}{}",
-                              row.run_id,
-                              agent::one_line(row.agent, 60),
-                              row.session.empty() ? "" : ", " + agent::one_line(row.session, 60)));
-    context_.out << paint("1", head.lines(0, head.size()), context_.color_out) << "in "
+    const std::string head =
+        fmt::format("{}: {}{}",
+                    row.run_id,
+                    agent::one_line(row.agent, 60),
+                    row.session.empty() ? "" : ", " + agent::one_line(row.session, 60));
+    context_.out << paint("1", head, context_.color_out) << "\n"
+                 << "in "
                  << agent::one_line(pending.has_calls() ? run.approvals.parked_in.cwd : row.cwd)
                  << "\n";
     for (const ParkedCall* call : run.approvals.pending()) {
@@ -233,6 +233,12 @@ agent::Result<int> command_runs_pending(const Parsed& parsed, Context& context) 
       all.push_back(*std::move(one));
     }
   }
+  // Of a whole a part of which is listed, something waits, be it for too long.
+  std::set<std::string> waiting;
+  std::ranges::transform(all, std::inserter(waiting, waiting.end()), &PendingRun::whole);
+  std::erase_if(all, [&](const PendingRun& one) {
+    return !one.has_calls() && waiting.contains(one.run.row.run_id);
+  });
   if (parsed.value("--output") == "json") {
     agent::Json json = {{"schema", "errand.pending/1"}, {"store", journal.string()}};
     json["calls"] = agent::Json::array();

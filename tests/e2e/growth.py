@@ -64,8 +64,28 @@ def near_miss(size):
                                        "new_string": "c"}}]}, "Done."])
 
 
+def members_that_wait(count):
+    items = {"type": "object", "properties": {"all": {"type": "array", "items": {"type": "string"}}},
+             "required": ["all"], "additionalProperties": False}
+    most = 16  # of a step, side by side
+    steps = "".join(f"  - {{name: each{at}, agent: each.yaml, for_each: plan.output.all, max_parallel: {most}, needs: [plan]}}\n"
+                    for at in range(count // most))
+    yield "agent.yaml", f"""version: 1
+name: growth
+sandbox: {{mode: "off"}}
+steps:
+  - {{name: plan, prompt: x, agent: plan.yaml}}
+{steps}"""
+    yield "plan.yaml", f"version: 1\nname: plan\nmodel: replay/items.yaml\noutput: {{schema: {json.dumps(items)}}}\n"
+    yield "items.yaml", script([json.dumps({"all": [f"item {at}" for at in range(most)]})])
+    yield "each.yaml", AGENT.format(model=REPLAY).replace("default: allow", "ask: [list_directory]") + "prompt: go\n"
+    yield "script.yaml", script([{"tool_calls": [{"list_directory": {"path": "."}}]}, "Done."])
+
+
+# What makes the files, of how much of it; and what is measured, where it comes after a run that ends with 92.
 ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "commands of one reply": (commands_of_one_reply, 100),
-        "turns": (turns, 250), "keys of a call": (keys_of_a_call, 10_000), "a near-miss in a file": (near_miss, 20_000)}
+        "turns": (turns, 250), "keys of a call": (keys_of_a_call, 10_000), "a near-miss in a file": (near_miss, 20_000),
+        "members that wait": (members_that_wait, 32, ["runs", "pending"])}
 # By protocol: MiB of an answer, and how many copies memory may hold of its text and of a call's arguments. Responses
 # streams all of it three times, twice of them in one event; the parts of Gemini's are kept as they came, beside the
 # calls.
@@ -90,32 +110,37 @@ for line in sys.stdin:
 starter = subprocess.Popen([sys.executable, "-c", STARTER], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
-def run(errand, folder, files, form):
-    """(exit code, CPU seconds of errand itself, peak of memory in MiB)"""
+def run(errand, folder, files, form, then):
+    """(exit code, CPU seconds of errand itself, peak of memory in MiB), of the run or of what comes after it"""
     work, home = (pathlib.Path(folder) / name for name in ("work", "home"))
     work.mkdir()
     home.mkdir()
     for name, text in files:
         (work / name).write_text(text)
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(folder)}
-    starter.stdin.write(json.dumps([[str(errand), "run", "-o", form, "agent.yaml", "go"], str(work), env]) + "\n")
-    starter.stdin.flush()
-    return json.loads(starter.stdout.readline())
+
+    def ended(words):
+        starter.stdin.write(json.dumps([[str(errand), *words], str(work), env]) + "\n")
+        starter.stdin.flush()
+        return json.loads(starter.stdout.readline())
+    found = ended(["run", "-o", form, "agent.yaml", "go"])
+    return ended(then) if then and found[0] == 92 else found
 
 
-def measured(errand, scratch, files, form="text"):
+def measured(errand, scratch, files, form="text", then=()):
     with tempfile.TemporaryDirectory(dir=scratch.path) as folder:
-        found = run(errand, folder, files, form)
+        found = run(errand, folder, files, form, then)
         scratch.hold()
     return found
 
 
-def grows(errand, scratch, make, count):
+def grows(errand, scratch, make, count, then=()):
     """(what is printed, what is wrong or None)"""
     for _ in range(ATTEMPTS):
         times = []
         for size in (count, TIMES * count):
-            code, seconds, _ = measured(errand, scratch, [("agent.yaml", AGENT.format(model=REPLAY)), *make(size)])
+            files = [("agent.yaml", AGENT.format(model=REPLAY)), *make(size)]
+            code, seconds, _ = measured(errand, scratch, files, then=then)
             if code != 0:
                 return "", f"exit code {code}"
             times.append(seconds)

@@ -58,6 +58,16 @@ TEST_CASE("resume command: at a limit it raises that limit", "[agent]") {
     unknown.cost.reset();
     CHECK(command_after(unknown) == by_file);
   }
+  SECTION("a time that is over and told is none") {
+    agent::RunResult late = ended_by(Code::durable_signal_timeout);
+    late.run_id = "r";
+    late.stop->run_id = "member";
+    CHECK(command_after(late) == "errand resume r");
+    late = ended_by(Code::run_token_budget);
+    late.run_id = "r";
+    late.stop->run_id = "member";
+    CHECK(command_after(late) == "errand resume r --agent '/work/my agent.yaml'");
+  }
   SECTION("of the run itself, not of a batch") {
     agent::RunResult result = ended_by(Code::run_timeout);
     result.stop->limit = "--total-timeout";
