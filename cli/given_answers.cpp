@@ -171,9 +171,31 @@ bool is_tool(const RecordedRun& run, const std::string& word) {
          std::ranges::find(builtins, word) != builtins.end();
 }
 
-bool can_be_rule(const RecordedRun& run, const Parsed& parsed, const std::string& word) {
+bool is_tool_of_member(const RecordedRun& run,
+                       const std::string& word,
+                       const agent::Environment& environment,
+                       std::set<std::string>& seen) {  // a record may lie
+  const agent::State& state = run.past.state;
+  const auto has_it = [&](const agent::MemberRecord& member) {
+    if (member.run_id.empty() || !seen.insert(member.run_id).second) {
+      return false;
+    }
+    const auto own = recall(run.store, member.run_id, environment);
+    return own && (is_tool(*own, word) || is_tool_of_member(*own, word, environment, seen));
+  };
+  return std::ranges::any_of(std::views::values(state.members), has_it) ||
+         std::ranges::any_of(
+             std::views::values(state.sub_agents), has_it, &agent::SubAgentRecord::record);
+}
+
+bool can_be_rule(const RecordedRun& run,
+                 const Parsed& parsed,
+                 const std::string& word,
+                 const agent::Environment& environment) {
+  std::set<std::string> seen;
   return is_tool(run, word) || word.find_first_of("(*?") != std::string::npos ||
-         word.starts_with("mcp__") || parsed.has("--agent");
+         word.starts_with("mcp__") || parsed.has("--agent") ||
+         is_tool_of_member(run, word, environment, seen);
 }
 
 Result<void> add(const RecordedRun& run,
@@ -224,8 +246,8 @@ std::string pending_words(const RecordedRun& run) {
              : words;
 }
 
-Result<std::map<std::string, agent::GivenAnswer>> given_answers(const RecordedRun& run,
-                                                                Parsed& parsed) {
+Result<std::map<std::string, agent::GivenAnswer>> given_answers(
+    const RecordedRun& run, Parsed& parsed, const agent::Environment& environment) {
   std::map<std::string, agent::GivenAnswer> answers;
   if (parsed.has("--approve") || parsed.has("--deny")) {
     TRY_ASSIGN(const auto now, agent::store::run_info(run.store, run.run_id));
@@ -260,7 +282,7 @@ Result<std::map<std::string, agent::GivenAnswer>> given_answers(const RecordedRu
               *id,
               {.answer = Answer::no, .reason = parsed.value("--reason").value_or("")},
               answers));
-    } else if (can_be_rule(run, parsed, word)) {
+    } else if (can_be_rule(run, parsed, word, environment)) {
       rules.push_back(word);
     } else {
       return unknown(word);

@@ -42,7 +42,7 @@ agent::Result<RunSource> resumed_source(Parsed& parsed, Context& context) {
   TRY_ASSIGN(Choice choice, choice_of(parsed));
   TRY_ASSIGN(const auto journal, journal_of(parsed, context));
   TRY_ASSIGN(auto earlier, find_run(journal, choice.run, context));
-  TRY_ASSIGN(auto answers, given_answers(earlier, parsed));
+  TRY_ASSIGN(auto answers, given_answers(earlier, parsed, context.environment));
   if (!answers.empty() && (!choice.prompt.empty() || parsed.has("--prompt-file"))) {
     return agent::fail(agent::Code::cli_usage,
                        "a new message leaves out the calls that wait, and here they are answered",
