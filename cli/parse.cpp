@@ -302,6 +302,7 @@ Result<void> read_environment(const agent::Environment& environment,
       value = "true";
     }
     origins[option.name] = option.environment;
+    parsed.of_variables.emplace(option.name);
     parsed.values[std::string(option.name)] = {std::move(value)};
   }
   return {};
@@ -441,6 +442,10 @@ bool is_help(std::string_view word) {
 
 bool Parsed::has(std::string_view name) const {
   return values.find(name) != values.end();
+}
+
+bool Parsed::is_given(std::string_view name) const {
+  return has(name) && !of_variables.contains(name);
 }
 
 std::size_t Parsed::count(std::string_view name) const {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,9 +19,11 @@ struct Parsed {
   std::map<std::string, std::vector<std::string>, std::less<>> values;  // by the long name
   std::vector<std::string> positionals;
   bool help = false;
+  std::set<std::string, std::less<>> of_variables;  // options that the command line left open
   std::string group;  // the first word of the commands of which help is asked, as "tools"
 
   bool has(std::string_view name) const;
+  bool is_given(std::string_view name) const;      // on the command line itself
   std::size_t count(std::string_view name) const;  // how often it was given
   std::optional<std::string> value(std::string_view name) const;
   std::vector<std::string> all(std::string_view name) const;

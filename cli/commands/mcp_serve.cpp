@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/flow_files.h"
 #include "cli/key_hosts.h"
+#include "cli/permissions.h"
 #include "cli/plan.h"
 #include "cli/resources.h"
 #include "cli/serve/agent_tools.h"
@@ -68,6 +69,9 @@ std::expected<std::vector<Plan>, std::vector<Error>> prepare_all(const Parsed& p
     auto plan = prepare_agent(parsed, {.agent = {.file = file}}, context);
     if (!plan) {
       return std::unexpected(std::move(plan).error());
+    }
+    if (auto known = check_rules(plan->agent, parsed); !known) {
+      return std::unexpected(std::vector<Error>{std::move(known).error()});
     }
     hide_secrets(*plan, context.environment, redactor);
     if (auto refused = refusals(std::exchange(plan->key_requests, {}), redactor);
@@ -170,15 +174,15 @@ Result<void> join(ServedTools& agents, ServedTools* own, JoinedTools& all) {
   return {};
 }
 
-// Of runs, where there are none.
+// Of runs, where there are none. What a variable says is for other commands, too.
 Result<void> check_options_of_runs(const Parsed& parsed) {
   constexpr auto k_of_runs = std::to_array<const char*>(
       {"--timeout", "--max-turns", "--max-cost", "--model", "--param", "--fail-on-denied"});
   for (const char* const name : k_of_runs) {
-    if (parsed.positionals.empty() && parsed.has(name)) {
+    if (parsed.positionals.empty() && parsed.is_given(name)) {
       return agent::fail(Code::cli_usage,
                          fmt::format("`{}` is for runs, and no agent is served", name),
-                         "leave it out: a call of a tool has the tool's own time limit");
+                         "leave it out: what holds for the tools is in the file of `--tools`");
     }
   }
   return {};
@@ -260,7 +264,9 @@ Result<int> command_mcp_serve(const Parsed& parsed, Context& given) {
                        .pool = pool,
                        .redactor = redactor,
                        .cancellation = cancellation,
-                       .tell_url = [&](const std::string& url) { log.say("serving " + url); }});
+                       .tell_url = [&](const std::string& url) {
+                         log.say("serving " + url, place->port == 0 ? -1 : 0);  // nobody knows it
+                       }});
   }();
   const auto tidied = own_tools ? own_tools->tidy_up() : Result<void>();
   supervisor->dismiss();

@@ -202,16 +202,20 @@ void HttpListener::wait(bool takes_requests) {
 }
 
 // The one that has said nothing for longest, while no answer is for it, and that others may take
-// the place of; the end: there is none.
+// the place of; the end: there is none. Of whom nobody knows yet whether it is let in, bytes that
+// are no whole head say nothing.
 std::map<std::uint64_t, HttpListener::Connection>::iterator HttpListener::silent() {
-  const auto is_silent = [&](const Connection& one) {  // also since it had its last answer
-    return one.out.empty() && !one.is_stream &&
-           Steady::now() - std::max(one.heard, one.since) > limits_.to_speak;
+  const auto has_spoken = [](const Connection& one) {  // or had its last answer
+    return one.reader.state() == RequestReader::State::head ? one.since
+                                                            : std::max(one.heard, one.since);
+  };
+  const auto is_silent = [&](const Connection& one) {
+    return one.out.empty() && !one.is_stream && Steady::now() - has_spoken(one) > limits_.to_speak;
   };
   auto longest = connections_.end();
   for (auto at = connections_.begin(); at != connections_.end(); ++at) {
     const bool is_longer =
-        longest == connections_.end() || at->second.heard < longest->second.heard;
+        longest == connections_.end() || has_spoken(at->second) < has_spoken(longest->second);
     longest = is_longer && is_silent(at->second) ? at : longest;
   }
   return longest;

@@ -81,9 +81,11 @@ Reaction refused(const Json& id, std::int64_t code, std::string_view message, co
 }
 
 Reaction unspoken_revision(const Json& id, const Json& revision) {
+  const bool has_session = revision.is_string() && is_session_revision(revision.get<std::string>());
   return refused(id,
                  tools::mcp::k_unsupported_version,
-                 "this revision of the protocol is not spoken here",
+                 has_session ? "this revision of the protocol begins with `initialize`"
+                             : "this revision of the protocol is not spoken here",
                  {{"supported", revisions()}, {"requested", revision}});
 }
 

@@ -8,6 +8,8 @@
 #include "cli/permissions.h"
 #include "cli/settings.h"
 #include "cli/user_places.h"
+#include "tools/builtin/registry.h"
+#include "tools/guardrails/guardrails.h"
 
 #include <fmt/format.h>
 
@@ -81,10 +83,15 @@ ServedResult failure(const Error& error, const agent::Redactor& redactor) {
           .details = {{"code", agent::row(error.code).name}}};
 }
 
+// Null: no program has ended, or what the tool did instead failed.
+Json exit_status_of(const agent::ToolResult& result) {
+  return result.code && result.exit_status == 0 ? Json() : Json(result.exit_status);
+}
+
 ServedResult served_result(const agent::ToolResult& result, const agent::Redactor& redactor) {
   ServedResult served{.is_error = result.code.has_value(),
                       .texts = {redactor.apply(result.content)},
-                      .details = {{"exit_status", result.exit_status},
+                      .details = {{"exit_status", exit_status_of(result)},
                                   {"truncated", result.truncated},
                                   {"duration_ms", result.duration_ms}}};
   if (result.code) {
@@ -110,6 +117,7 @@ Result<std::unique_ptr<SandboxTools>> SandboxTools::open(World world, agent::Age
                             .help = "serve their files without `--tools`"});
     tools->agent_.sub_agents.clear();
   }
+  std::erase_if(tools->agent_.tools, [](const auto& tool) { return tools::is_of_a_run(tool); });
   TRY(tools->open_tools());
   return tools;
 }
@@ -132,6 +140,7 @@ Result<void> SandboxTools::open_tools() {
   if (!settings) {
     return agent::fail(std::move(settings.error().front()));
   }
+  TRY_ASSIGN(kill_file_, tools::kill_file(agent_, world_.context.environment));
   apply_sandbox_option(agent_.sandbox, world_.parsed);
   TRY(check_keys(*settings));
   TRY_ASSIGN(tool_environment_,
@@ -185,6 +194,9 @@ ServedResult SandboxTools::call(std::string_view tool,
       return failure(
           {.code = Code::tool_cancelled, .message = "it was stopped before it had begun"},
           world_.redactor);
+    }
+    if (const auto killed = tools::killed_by(kill_file_)) {
+      return failure(*killed, world_.redactor);
     }
     const agent::ToolCall call{.id = fmt::format("call_{}", ++calls_),
                                .name = std::string(tool),

@@ -36,8 +36,8 @@ class SandboxTools final : public ServedTools {
     std::vector<std::filesystem::path> obeyed;  // what else tools may not change: absolute
   };
 
-  // config.invalid where the agent has hooks or guardrails, for they are about runs; and what keeps
-  // tools of a run from being opened.
+  // config.invalid where the agent has hooks or guardrails, for they are about runs; its kill
+  // switch holds. And what keeps tools of a run from being opened.
   static agent::Result<std::unique_ptr<SandboxTools>> open(World world, agent::AgentSpec agent);
 
   std::span<const ServedTool> tools() const override { return tools_; }
@@ -61,6 +61,7 @@ class SandboxTools final : public ServedTools {
   agent::AgentSpec agent_;
   std::unique_ptr<ToolEnvironment> tool_environment_;
   std::optional<tools::Permissions> permissions_;
+  std::filesystem::path kill_file_;  // empty: it has none
   std::vector<ServedTool> tools_;
   std::mutex mutex_;  // of the next two
   std::unique_ptr<tools::Runner> runner_;

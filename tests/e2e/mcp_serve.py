@@ -639,7 +639,8 @@ def agents_that_do_not_load(place):
 
 
 def tools_of_an_agent(place):
-    more = "tools: [shell, read_file, write_file]\npermissions: {default: allow, deny: ['write_file(b)']}\n"
+    more = ("tools: [shell, read_file, write_file, ask_user, task_failed, read_result]\n"
+            "permissions: {default: allow, deny: ['write_file(b)']}\n")
     server = place.serve("--tools", place.agent("coder", more=more), place.agent())
     server.begin()
     tools = {tool["name"]: tool for tool in server.ask("tools/list")["result"]["tools"]}
@@ -650,6 +651,8 @@ def tools_of_an_agent(place):
     expect(server.kept[0]["params"]["message"] == "calls shell", server.kept)
     failed = server.call("shell", {"command": "exit 3"})["result"]
     expect(failed["_meta"]["errand/result"]["exit_status"] == 3 and "status 3" in str(failed["content"]), failed)
+    late = server.call("shell", {"command": "sleep 49", "timeout": 1})["result"]["_meta"]["errand/result"]
+    expect(late["code"] == "tool.timeout" and late["exit_status"] is None, late)
     for name, arguments, code in (("shell", {"cmd": "ls"}, "tool.invalid_parameters"),
                                   ("write_file", {"path": "b", "content": "x"}, "tool.policy_blocked"),
                                   ("write_file", {"path": "../a", "content": "x"}, None),
@@ -700,6 +703,28 @@ def a_tool_that_needs_a_yes(place):
     server.close()
 
 
+def a_kill_switch_holds_for_tools(place):
+    more = "tools: [shell]\npermissions: {default: allow}\nguardrails: {kill_switch: off.switch}\n"
+    server = place.serve("--tools", place.agent("coder", more=more))
+    server.begin()
+    expect(not server.call("shell", {"command": "echo x >>did"})["result"]["isError"], "before")
+    (place.work / "off.switch").touch()
+    result = server.call("shell", {"command": "echo x >>did"})["result"]
+    expect(result["isError"] and result["_meta"]["errand/result"]["code"] == "guardrail.killed", result)
+    expect((place.work / "did").read_text() == "x\n", "it ran")
+    (place.work / "off.switch").unlink()
+    expect(not server.call("shell", {"command": "true"})["result"]["isError"], "behind it")
+    server.close()
+
+
+def variables_of_runs_keep_no_tool(place):
+    place.environment |= {"ERRAND_TIMEOUT": "5s", "ERRAND_MAX_TURNS": "3", "ERRAND_MODEL": "replay/x.yaml"}
+    server = place.serve("--tools", place.agent("coder", more="tools: [shell]\npermissions: {default: allow}\n"))
+    server.begin()
+    expect(not server.call("shell", {"command": "true"})["result"]["isError"], "a call")
+    server.close()
+
+
 def a_tool_that_is_cancelled(place):
     server = place.serve("--tools", place.agent("coder", more="tools: [shell]\npermissions: {default: allow}\n"))
     server.begin()
@@ -716,6 +741,7 @@ def a_tool_that_is_cancelled(place):
 def tools_that_cannot_be_served(place):
     hooks = "tools: [shell]\nhooks: {pre_tool_use: [{command: [sh, -c, 'true']}]}\n"
     for words, code in ((["--tools", place.agent("coder", more=hooks)], 78), (["--tools", "missing.yaml"], 78),
+                        (["--deny", "nope", place.agent("e")], 2),
                         (["--timeout", "2s", "--tools", place.agent("b", more="tools: [shell]\n")], 2),
                         (["--tools", place.agent("c", more="tools: [shell]\n"), place.agent("shell")], 2)):
         ended = place.run("mcp", "serve", *words)
@@ -915,6 +941,34 @@ def http_many_who_are_slow(place):
     begin = time.monotonic()
     expect(web.ask_modern("tools/list")[0] == 200, "beside them")
     expect(time.monotonic() - begin < 25, "it waited for them")  # they have 30 s
+    for peer in peers:
+        peer.close()
+    web.end()
+
+
+def http_those_without_a_token_who_are_slow(place):
+    """Whoever says a byte now and then has the place of one who is let in for no longer than who says nothing."""
+    place.environment["A_TOKEN"] = "bWFueSBieXRlcyBvZiBpdA"
+    web = Web(place, place.agent(), token=place.environment["A_TOKEN"], options=("--token-env", "A_TOKEN"))
+    done = threading.Event()
+    peers = [socket.create_connection(("127.0.0.1", web.port)) for _ in range(128)]
+
+    def drip():
+        while not done.wait(0.3):
+            for peer in peers:
+                try:
+                    peer.sendall(b"P")
+                except OSError:
+                    pass
+    dripping = threading.Thread(target=drip)
+    dripping.start()
+    try:
+        begin = time.monotonic()
+        expect(web.ask_modern("tools/list")[0] == 200, "beside them")
+        expect(time.monotonic() - begin < 25, "it waited for them")  # they have 30 s
+    finally:
+        done.set()
+        dripping.join()
     for peer in peers:
         peer.close()
     web.end()

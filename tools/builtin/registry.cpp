@@ -29,8 +29,11 @@ constexpr std::array k_builtins = {
             .make = make_apply_patch,
             .shown = shown_patch,
             .writes_files = true},
-    Builtin{
-        "ask_user", "ask the person at the terminal", make_ask_user, shown_argument<k_question>},
+    Builtin{.name = "ask_user",
+            .help = "ask the person at the terminal",
+            .make = make_ask_user,
+            .shown = shown_argument<k_question>,
+            .is_of_a_run = true},
     Builtin{.name = "edit_file",
             .help = "replace one exact text in a file by another",
             .make = make_edit_file,
@@ -54,16 +57,21 @@ constexpr std::array k_builtins = {
     Builtin{"grep", "find lines that match a regular expression (RE2)", make_grep, shown_search},
     Builtin{"list_directory", "list one folder", make_list_directory, shown_argument<k_path>},
     Builtin{"read_file", "read a text file, page by page", make_read_file, shown_lines},
-    Builtin{"read_result", "read a cleared tool result again", make_read_result, shown_result},
+    Builtin{.name = k_result_reader,
+            .help = "read a cleared tool result again",
+            .make = make_read_result,
+            .shown = shown_result,
+            .is_of_a_run = true},
     Builtin{.name = "shell",
             .help = "run a command line with /bin/sh",
             .make = make_shell,
             .shown = shown_argument<k_command>,
             .runs_programs = true},
-    Builtin{"task_failed",
-            "let the agent say that it failed (exit code 1)",
-            make_task_failed,
-            shown_argument<k_reason>},
+    Builtin{.name = "task_failed",
+            .help = "let the agent say that it failed (exit code 1)",
+            .make = make_task_failed,
+            .shown = shown_argument<k_reason>,
+            .is_of_a_run = true},
     Builtin{"todo", "keep a list of the steps of the work", make_todo, shown_todo},
     Builtin{.name = "web_fetch",
             .help = "fetch a page or a file from the web, as text",
@@ -130,6 +138,11 @@ bool runs_programs(const agent::AgentSpec& agent) {
   return std::ranges::any_of(agent.tools,
                              [](const agent::ToolSpec& tool) { return runs_programs(tool); }) ||
          std::ranges::any_of(agent.steps, &agent::StepSpec::is_command);
+}
+
+bool is_of_a_run(const agent::ToolSpec& tool) {
+  const Builtin* builtin = builtin_of(tool);
+  return builtin != nullptr && builtin->is_of_a_run;
 }
 
 bool writes(const agent::ToolSpec& tool) {

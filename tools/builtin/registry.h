@@ -19,6 +19,7 @@ struct Builtin {
   bool runs_programs = false;      // timeout and idle_timeout are its own business
   bool writes_files = false;       // itself
   bool is_from_outside = false;    // its results are somebody else's words
+  bool is_of_a_run = false;        // without one it comes to nothing
   bool uses_repository = false;    // git works in the repository for it
   agent::Milliseconds timeout{0};  // of a call where the agent says none; 0: none
 };
@@ -38,6 +39,7 @@ bool runs_programs(const agent::ToolSpec& tool);
 bool runs_programs(const agent::AgentSpec& agent);
 bool writes(const agent::ToolSpec& tool);
 bool uses_repository(const agent::ToolSpec& tool);
+bool is_of_a_run(const agent::ToolSpec& tool);
 
 // The tool of that name with the spec's settings; nullptr where there is none.
 std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec);

@@ -54,10 +54,21 @@ Result<void> check_opened(const Descriptor& opened, std::string_view doing, cons
   return check_rules(file, real);
 }
 
+// Where a link leads to that names nothing yet.
+fs::path behind_links(fs::path path) {
+  constexpr int k_most_links = 40;  // as the kernel's
+  std::error_code error;
+  for (int links = 0; links < k_most_links && fs::is_symlink(path, error); ++links) {
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  return path;
+}
+
 // What the model can do about a refusal, and what a person could.
 std::string without(std::string_view key, const NamedPath& file) {
   std::error_code error;
-  const fs::path place = sandbox::nearest_there(fs::weakly_canonical(file.path, error));
+  const fs::path place =
+      sandbox::nearest_there(fs::weakly_canonical(behind_links(file.path), error));
   return error || file.policy == nullptr || !file.policy->may_be_named(place)
              ? "Do without it."
              : fmt::format("Do without it, or say that `{}` in the agent file opens it.",
