@@ -66,6 +66,9 @@ std::set<std::string> names_of_tools_of_all(const std::filesystem::path& file,
     const agent::AgentSpec agent = std::move(agents.back());
     agents.pop_back();
     names.merge(names_of_tools(agent));
+    for (const agent::McpServerSpec& server : agent.mcp_servers) {
+      names.insert(server.tool_prefix());
+    }
     const std::filesystem::path folder = agent.directory;
     for (const agent::StepSpec& step : agent.steps) {
       if (!step.is_command()) {

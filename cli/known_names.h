@@ -16,8 +16,9 @@ config::KnownNames known_names();
 // Of all tools that errand has, and the agent's own; those of MCP servers are known when they run.
 std::set<std::string> names_of_tools(const agent::AgentSpec& agent);
 
-// The same of the agent or flow in this file and of all agents that work for it or in it; empty
-// where the file cannot be read.
+// The same of the agent or flow in this file and of all agents that work for it or in it, and how
+// the names of their MCP servers' tools begin, as "mcp__docs__"; empty where the file cannot be
+// read.
 std::set<std::string> names_of_tools_of_all(const std::filesystem::path& file,
                                             const agent::Environment& environment);
 

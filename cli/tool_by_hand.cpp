@@ -104,14 +104,14 @@ Result<std::vector<agent::ToolInfo>> agents_as_tools(const agent::AgentSpec& age
   return tools;
 }
 
-void write_tools_json(std::span<const agent::ToolInfo> tools, Context& context) {
+Json json_of_tools(std::span<const agent::ToolInfo> tools) {
   Json json = {{"schema", "errand.tools/1"}, {"tools", Json::array()}};
   for (const agent::ToolInfo& tool : tools) {
     json["tools"].push_back({{"name", tool.name},
                              {"description", tool.description},
                              {"parameters", agent::parse_json(tool.parameters).value_or(Json())}});
   }
-  context.out << context.redactor.dump(json) << "\n";
+  return json;
 }
 
 Result<std::string> arguments_by_hand(std::string text) {

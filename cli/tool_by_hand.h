@@ -21,7 +21,8 @@ agent::Result<agent::AgentSpec> load_by_hand(const std::string& file, Context& c
 agent::Result<std::vector<agent::ToolInfo>> agents_as_tools(const agent::AgentSpec& agent,
                                                             Context& context);
 
-void write_tools_json(std::span<const agent::ToolInfo> tools, Context& context);
+// errand.tools/1.
+agent::Json json_of_tools(std::span<const agent::ToolInfo> tools);
 
 // A JSON object, as text; `-`: what is on stdin. cli.usage.
 agent::Result<std::string> arguments_by_hand(std::string text);

@@ -47,7 +47,7 @@ constexpr auto k_case_keys = std::to_array<Key>({
     {.path = "expect.tools[]", .type = Type::text, .help = "A tool's name.", .example = "read_file", .shape = Shape::filled},
     {.path = "expect.tools.in_order", .type = Type::texts, .help = "Tools that ran in this order; others may have run before, between and after them.", .example = "[read_file, write_file]"},
     {.path = "expect.tools.in_order[]", .type = Type::text, .help = "A tool's name.", .example = "read_file", .shape = Shape::filled},
-    {.path = "expect.tools.never", .type = Type::texts, .help = "Tools that did not run; a name that neither the agent, another agent of it, nor errand has is a mistake.", .example = "[shell]"},
+    {.path = "expect.tools.never", .type = Type::texts, .help = "Tools that did not run; a name that neither the agent, another agent of it, nor errand has is a mistake; of a tool of an MCP server its server has to be there.", .example = "[shell]"},
     {.path = "expect.tools.never[]", .type = Type::text, .help = "A tool's name.", .example = "shell", .shape = Shape::filled},
     {.path = "expect.files", .type = Type::map, .help = "Files of the `workspace`, as they are in the agent's copy when the run is over; paths start there.", .example = "{out.txt: {contains: Ada}}", .shape = Shape::filled},
     {.path = "expect.files.*", .type = Type::map, .help = "What holds of the file.", .example = "{contains: Ada}"},

@@ -153,11 +153,20 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
                        context.redactor)
                 << "\n";
   }
-  for (const agent::Warning& warning : started->servers->warnings()) {
-    context.err << render_warning({.message = warning.message, .help = {}},
+  for (const tools::mcp::CheckedServer& missing : started->servers->not_started()) {
+    const agent::Error& why = *missing.checks.front().error;
+    context.err << render_warning({.message = why.message, .help = why.help},
                                   context.color_err,
                                   context.redactor)
                 << "\n";
+  }
+  for (const agent::Warning& warning : started->servers->warnings()) {
+    if (warning.kind != tools::mcp::k_of_missing_server) {
+      context.err << render_warning({.message = warning.message, .help = {}},
+                                    context.color_err,
+                                    context.redactor)
+                  << "\n";
+    }
   }
   return started;
 }
@@ -354,6 +363,13 @@ Result<int> accept_tools(const Started& started,
   return 0;
 }
 
+std::vector<std::string> names_of_missing(const tools::mcp::Servers& servers) {
+  std::vector<std::string> names;
+  std::ranges::transform(
+      servers.not_started(), std::back_inserter(names), &tools::mcp::CheckedServer::name);
+  return names;
+}
+
 // With the code of what kept the first one from starting, which has been said already.
 Result<int> all_required_are_there(std::span<const agent::McpServerSpec> wanted,
                                    const tools::mcp::Servers& servers) {
@@ -491,10 +507,14 @@ Result<int> command_mcp_list(const Parsed& parsed, Context& context) {
     for (std::size_t at = 0; at < connected.size(); ++at) {
       json["servers"].push_back(json_of(connected[at], others[at]));
     }
+    json["missing_servers"] = names_of_missing(*(*started)->servers);
     context.out << context.redactor.dump(json) << "\n";
   } else {
     for (std::size_t at = 0; at < connected.size(); ++at) {
       print_server(connected[at], others[at], context);
+    }
+    for (const std::string& name : names_of_missing(*(*started)->servers)) {
+      print(fmt::format("{:<16}  did not start", agent::one_line(name, 60)), context);
     }
   }
   return all_required_are_there(wanted, *(*started)->servers);
@@ -506,6 +526,7 @@ Result<int> command_mcp_tools(const Parsed& parsed, Context& context) {
   const std::vector<std::string> servers = names_of_servers(whole.agent);
   if (parsed.positionals.size() > 1) {
     TRY(choose_server(whole.agent, parsed.positionals[1]));
+    whole.agent.mcp_servers.front().is_required = true;  // it is what is asked about
   }
   auto started = start(parsed, std::move(whole), std::move(supervisor), context);
   if (!started) {
@@ -514,7 +535,9 @@ Result<int> command_mcp_tools(const Parsed& parsed, Context& context) {
   TRY(check_mcp_lock((*started)->agent, *(*started)->servers, servers, (*started)->redactor));
   TRY_ASSIGN(const auto toolbox, runner_of(**started));
   if (parsed.value("--output") == "json") {
-    write_tools_json(toolbox->tools(), context);
+    Json json = json_of_tools(toolbox->tools());
+    json["missing_servers"] = names_of_missing(*(*started)->servers);
+    context.out << context.redactor.dump(json) << "\n";
   } else {
     print_tools(toolbox->tools(), context);
   }

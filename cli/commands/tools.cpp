@@ -107,7 +107,7 @@ Result<int> command_tools_list(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto others, agents_as_tools(chosen.agent, context));
   std::ranges::move(others, std::back_inserter(tools));
   if (parsed.value("--output") == "json") {
-    write_tools_json(tools, context);
+    context.out << context.redactor.dump(json_of_tools(tools)) << "\n";
   } else {
     write_list(lines_of(tools, is_named), context);
   }

@@ -85,9 +85,12 @@ class ServerTool final : public Tool {
 };
 
 agent::Warning warning_of(const agent::Error& error) {
-  return {.message = error.message,
-          .help = "the run goes without its tools; `required: true` ends it instead",
-          .kind = "mcp_server"};
+  return {
+      .message = error.message,
+      .help = fmt::format("{}{}the run goes without its tools; `required: true` ends it instead",
+                          error.help,
+                          error.help.empty() ? "" : "; "),
+      .kind = k_of_missing_server};
 }
 
 std::string about(const Server& server, std::string_view sentence) {

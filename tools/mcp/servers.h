@@ -90,6 +90,9 @@ struct ServerCheck {
   std::optional<agent::Error> error;  // it is not as it has to be
 };
 
+// Of warnings about a server that is gone without.
+constexpr const char* k_of_missing_server = "mcp_server";
+
 struct CheckedServer {
   std::string name;
   std::vector<ServerCheck> checks;
