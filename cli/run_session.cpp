@@ -1075,15 +1075,17 @@ std::vector<agent::MemberFinished> RunSession::left_off_members() const {
 }
 
 // Calls that waited for somebody, and whose sub-agents have their answers: a new message does not
-// leave these out.
+// leave these out. The answer of one who has taken over would be the run's, in place of the
+// message.
 std::set<std::string> RunSession::answered_calls() const {
   std::set<std::string> calls;
   if (!source_.earlier || source_.earlier->forked_from) {
     return calls;
   }
-  for (const auto& [key, sub_agent] : source_.earlier->past.state.sub_agents) {
+  const agent::State& past = source_.earlier->past.state;
+  for (const auto& [key, sub_agent] : past.sub_agents) {
     const auto& [run_id, finished] = sub_agent.record;
-    if (finished && finished->suspended &&
+    if (finished && finished->suspended && key.second != past.handed_over &&
         answer_of(run_id, source_.earlier->store, world_.context)) {
       calls.insert(key.second);
     }
