@@ -193,8 +193,8 @@ class RecordingWatcher final : public ToolWatcher {
 
   void suspended(const ToolCall& call, const Ending& why) override {
     suspended_.insert(call.id);
-    if (!ending_) {
-      ending_ = why;
+    if (!put_off_) {
+      put_off_ = why;
     }
   }
 
@@ -215,12 +215,21 @@ class RecordingWatcher final : public ToolWatcher {
     return std::get<ToolMessage>(state.conversation.messages[at]).content;
   }
 
-  // What hooks or guardrails end the run with; or else that calls wait for a yes.
-  const std::optional<Ending>& ending() const { return ending_ ? ending_ : parked_; }
+  // What hooks or guardrails end the run with; or else that calls wait for a yes, or go on with the
+  // run, where none of the others was the end of it.
+  std::optional<Ending> ending() const {
+    const auto& later = parked_ ? parked_ : is_over() ? std::nullopt : put_off_;
+    return ending_ ? ending_ : later;
+  }
   // Calls that go on when the run does.
-  const std::set<std::string>& suspended_calls() const { return suspended_; }
+  std::set<std::string> suspended_calls() const {
+    return is_over() ? std::set<std::string>() : suspended_;
+  }
 
  private:
+  // A call that is `fatal` was among them.
+  bool is_over() const { return recorder_.state().ending_result.has_value(); }
+
   // A call that the end of the run has kept from beginning, or cut off where it may run once more,
   // has no result: it runs where the run is carried on. What hooks and guardrails end a run with is
   // the end also of calls that have no earlier life.
@@ -233,7 +242,7 @@ class RecordingWatcher final : public ToolWatcher {
     }
     const bool has_earlier_life =
         was_parked_ || recorder_.state().started_calls.contains(result.call_id);
-    return stop_.stop_requested() || (has_earlier_life && ending_);
+    return stop_.stop_requested() || (has_earlier_life && (ending_ || put_off_));
   }
 
   void note(const HookDecision& decision) {
@@ -286,6 +295,7 @@ class RecordingWatcher final : public ToolWatcher {
   std::map<std::string, std::vector<std::string>> context_;  // by call id
   std::optional<Ending> ending_;
   std::optional<Ending> parked_;
+  std::optional<Ending> put_off_;
   std::set<std::string> suspended_;
 };
 

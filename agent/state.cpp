@@ -73,8 +73,12 @@ void go_on_after_wrap_up(State& state) {
 
 // What ended the run before counts no more, nor does how its last answer went.
 void reopen(State& state) {
+  const bool is_told =
+      !is_parked(*state.finished) && status_of(state.finished->exit_code) != Status::cancelled;
+  if (is_told) {
+    state.ending_result.reset();
+  }
   state.finished.reset();
-  state.ending_result.reset();
   state.handed_over.clear();
   state.truncations = 0;
   state.empty_replies = 0;

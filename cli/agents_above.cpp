@@ -77,7 +77,8 @@ bool begins_again(const RecordedRun& above, const agent::MemberRecord& member) {
 // Whether it has this run to carry on yet, as it is.
 bool waits_for(const RecordedRun& above, const RecordedRun& run) {
   const auto& finished = above.past.state.finished;
-  if (finished && !agent::can_be_carried_on(above.past.state, finished->exit_code)) {
+  if (finished && (!agent::can_be_carried_on(above.past.state, finished->exit_code) ||
+                   (!above.begun.plan.is_flow && needs_message(above)))) {
     return false;
   }
   return !run.forked_from && std::ranges::any_of(members_of(above.past.state), [&](auto* member) {
@@ -202,12 +203,19 @@ const RecordedRun* whole_of(const RecordedRun& run, RecordedRuns& recorded) {
 }
 
 bool is_left(const RecordedRun& run, RecordedRuns& recorded) {
-  const bool is_fork = !run.past.state.ancestors.empty();  // which nobody works for
-  if (run.parent.empty() || is_fork) {
-    return false;
+  const RecordedRun* below = &run;
+  for (std::size_t depth = 0; depth < k_most_above; ++depth) {
+    const bool is_fork = !below->past.state.ancestors.empty();  // which nobody works for
+    if (below->parent.empty() || is_fork) {
+      return false;
+    }
+    const auto& parent = recorded.of(below->parent);
+    if (!parent || !waits_for(*parent, *below)) {
+      return parent.has_value();
+    }
+    below = &*parent;
   }
-  const auto& parent = recorded.of(run.parent);
-  return parent && !waits_for(*parent, run);
+  return false;
 }
 
 bool waits_for_a_person(const RecordedRun& run, const agent::Environment& environment) {

@@ -52,7 +52,7 @@ bool knows_those_above(const RecordedRun& run, RecordedRuns& recorded);
 // none has.
 const RecordedRun* whole_of(const RecordedRun& run, RecordedRuns& recorded);
 
-// Whether the run that it worked for is over, or goes on without it.
+// Whether the run that it worked for, or one that this one worked for, is over, or goes on without.
 bool is_left(const RecordedRun& run, RecordedRuns& recorded);
 
 // Whether a call of the run, or of a member that has stopped it, waits for a person's answer, and

@@ -67,12 +67,14 @@ class PendingRuns {
     if (!recorded) {
       return pending;
     }
+    if (is_left(*recorded, recorded_)) {
+      return is_named ? std::optional(std::move(pending)) : std::nullopt;
+    }
     const RecordedRun* whole = whole_of(*recorded, recorded_);
     if (whole == nullptr) {
       const bool is_told =
-          pending.has_calls()
-              ? is_named || !is_left(*recorded, recorded_)
-              : goes_on(*recorded) && !waits_for_a_person(*recorded, recorded_.environment());
+          pending.has_calls() ||
+          (goes_on(*recorded) && !waits_for_a_person(*recorded, recorded_.environment()));
       return is_told ? std::optional(std::move(pending)) : std::nullopt;
     }
     if (!pending.has_calls()) {
