@@ -218,8 +218,10 @@ class RecordingWatcher final : public ToolWatcher {
   // What hooks or guardrails end the run with; or else that calls wait for a yes, or go on with the
   // run, where none of the others was the end of it.
   std::optional<Ending> ending() const {
-    const auto& later = parked_ ? parked_ : is_over() ? std::nullopt : put_off_;
-    return ending_ ? ending_ : later;
+    if (ending_ || parked_) {
+      return ending_ ? ending_ : parked_;
+    }
+    return is_over() ? std::nullopt : put_off_;
   }
   // Calls that go on when the run does.
   std::set<std::string> suspended_calls() const {

@@ -71,7 +71,8 @@ void go_on_after_wrap_up(State& state) {
   state.is_wrapped_up = false;
 }
 
-// What ended the run before counts no more, nor does how its last answer went.
+// What ended the run before counts no more, nor does how its last answer went. A result that would
+// have ended it counts still where something else came first: nobody has been told of it.
 void reopen(State& state) {
   const bool is_told =
       !is_parked(*state.finished) && status_of(state.finished->exit_code) != Status::cancelled;

@@ -277,12 +277,7 @@ std::optional<bool> switch_from(std::string_view text) {
   return std::nullopt;
 }
 
-// Where a value came from, as messages name it.
-using Origins = std::map<std::string_view, std::string, std::less<>>;
-
-Result<void> read_environment(const agent::Environment& environment,
-                              Parsed& parsed,
-                              Origins& origins) {
+Result<void> read_environment(const agent::Environment& environment, Parsed& parsed) {
   for (const Option& option : parsed.command->options) {
     const auto found = environment.find(option.environment);
     if (option.environment.empty() || parsed.has(option.name) || found == environment.end() ||
@@ -301,8 +296,7 @@ Result<void> read_environment(const agent::Environment& environment,
       }
       value = "true";
     }
-    origins[option.name] = option.environment;
-    parsed.of_variables.emplace(option.name);
+    parsed.of_variables.emplace(option.name, option.environment);
     parsed.values[std::string(option.name)] = {std::move(value)};
   }
   return {};
@@ -366,15 +360,15 @@ Result<void> check_value(const std::string& what,
   return {};
 }
 
-Result<void> check_values(const Parsed& parsed, const Origins& origins) {
+Result<void> check_values(const Parsed& parsed) {
   for (const Option& option : parsed.command->options) {
     if (option.kind == Kind::flag) {
       continue;
     }
-    const auto origin = origins.find(option.name);
-    const std::string what = origin == origins.end()
+    const auto variable = parsed.of_variables.find(option.name);
+    const std::string what = variable == parsed.of_variables.end()
                                  ? fmt::format("`{}`", option.name)
-                                 : fmt::format("the variable {}", origin->second);
+                                 : fmt::format("the variable {}", variable->second);
     for (const std::string& value : parsed.all(option.name)) {
       TRY(check_value(what, option.kind, option.choices, value));
     }
@@ -492,9 +486,8 @@ Result<Parsed> parse(std::span<const std::string> arguments,
   if (parsed.help) {
     return parsed;
   }
-  Origins origins;
-  TRY(read_environment(environment, parsed, origins));
-  TRY(check_values(parsed, origins));
+  TRY(read_environment(environment, parsed));
+  TRY(check_values(parsed));
   TRY(check_exclusions(parsed));
   TRY(check_positionals(parsed));
   return parsed;

@@ -6,7 +6,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +18,8 @@ struct Parsed {
   std::map<std::string, std::vector<std::string>, std::less<>> values;  // by the long name
   std::vector<std::string> positionals;
   bool help = false;
-  std::set<std::string, std::less<>> of_variables;  // options that the command line left open
+  // Options that the command line left open, and the variables that say them.
+  std::map<std::string, std::string, std::less<>> of_variables;
   std::string group;  // the first word of the commands of which help is asked, as "tools"
 
   bool has(std::string_view name) const;

@@ -112,13 +112,12 @@ std::string way_on_of_whole(const RunSource& source, const agent::Environment& e
     return "";
   }
   RecordedRuns recorded(source.earlier->store, environment);
-  const RecordedRun* whole = whole_of(*source.earlier, recorded);
   const bool is_in_vain = is_left(*source.earlier, recorded);
-  return whole == nullptr || is_in_vain
-             ? ""
-             : fmt::format("carry on the run {}, of which it is a part: {}\n",
-                           whole->run_id,
-                           agent::printable(resume_of(*whole, environment).words));
+  const RecordedRun* whole = is_in_vain ? nullptr : whole_of(*source.earlier, recorded);
+  return whole == nullptr ? ""
+                          : fmt::format("carry on the run {}, of which it is a part: {}\n",
+                                        whole->run_id,
+                                        agent::printable(resume_of(*whole, environment).words));
 }
 
 // Who answers, and in which run, where the command line does not say it.

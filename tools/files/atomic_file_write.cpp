@@ -27,24 +27,9 @@ using agent::fail;
 using agent::Result;
 namespace fs = std::filesystem;
 
-constexpr int k_max_links = 40;
 constexpr mode_t k_mode_bits = 07777;
 constexpr mode_t k_read_bits = 0444;
 constexpr mode_t k_execute_bits = 0111;
-
-// Where a chain of links ends; the last path need not exist.
-Result<fs::path> follow_links(const NamedPath& file) {
-  fs::path path = file.path;
-  for (int links = 0; links < k_max_links; ++links) {
-    std::error_code error;
-    const fs::path target = fs::read_symlink(path, error);
-    if (error) {
-      return path;  // no link: a file, or nothing yet
-    }
-    path = path.parent_path() / target;
-  }
-  return file_error("follow", file.shown, ELOOP);
-}
 
 std::string hidden_name() {
   std::array<unsigned char, 6> bytes{};

@@ -54,21 +54,11 @@ Result<void> check_opened(const Descriptor& opened, std::string_view doing, cons
   return check_rules(file, real);
 }
 
-// Where a link leads to that names nothing yet.
-fs::path behind_links(fs::path path) {
-  constexpr int k_most_links = 40;  // as the kernel's
-  std::error_code error;
-  for (int links = 0; links < k_most_links && fs::is_symlink(path, error); ++links) {
-    path = path.parent_path() / fs::read_symlink(path, error);
-  }
-  return path;
-}
-
 // What the model can do about a refusal, and what a person could.
 std::string without(std::string_view key, const NamedPath& file) {
   std::error_code error;
-  const fs::path place =
-      sandbox::nearest_there(fs::weakly_canonical(behind_links(file.path), error));
+  const fs::path end = follow_links(file).value_or(file.path);
+  const fs::path place = sandbox::nearest_there(fs::weakly_canonical(end, error));
   return error || file.policy == nullptr || !file.policy->may_be_named(place)
              ? "Do without it."
              : fmt::format("Do without it, or say that `{}` in the agent file opens it.",
@@ -81,6 +71,20 @@ std::unexpected<agent::Error> not_regular(const NamedPath& file, mode_t mode) {
   return fail(Code::tool_failed,
               fmt::format("{} is {}, not a regular file", in_ticks(file.shown), kind_of(mode)),
               S_ISDIR(mode) ? "Name a file in it." : "Only regular files can be used.");
+}
+
+Result<fs::path> follow_links(const NamedPath& file) {
+  constexpr int k_max_links = 40;
+  fs::path path = file.path;
+  for (int links = 0; links < k_max_links; ++links) {
+    std::error_code error;
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) {
+      return path;  // no link: a file, or nothing yet
+    }
+    path = path.parent_path() / target;
+  }
+  return file_error("follow", file.shown, ELOOP);
 }
 
 fs::path real_path(const Descriptor& opened) {

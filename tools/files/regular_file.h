@@ -54,6 +54,9 @@ agent::Result<std::string> read_whole(const RegularFile& file,
 // The model has got to know what is in the file.
 void note_seen(const RegularFile& file, const NamedPath& name);
 
+// Where a chain of links ends; the last path need not exist. tool.failed where it has no end.
+agent::Result<std::filesystem::path> follow_links(const NamedPath& file);
+
 // Where an open file or folder really is.
 std::filesystem::path real_path(const agent::Descriptor& opened);
 
