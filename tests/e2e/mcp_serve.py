@@ -660,6 +660,10 @@ def tools_of_an_agent(place):
         result = server.call(name, arguments)["result"]
         expect(result["isError"], f"{name} {arguments}: {result}")
         expect(code in (None, result["_meta"]["errand/result"]["code"]), f"{name} {arguments}: {result}")
+    (place.folder / "outside").mkdir()
+    (place.work / "link").symlink_to("../outside/new.txt")
+    refused = server.call("write_file", {"path": "link", "content": "x"})["result"]
+    expect(refused["isError"] and f"write: [{place.folder / 'outside'}]" in str(refused["content"]), refused)
     expect(not server.call("write_file", {"path": "a", "content": "x"})["result"]["isError"], "inside")
     expect((place.work / "a").read_text() == "x" and not (place.folder / "a").exists(), "what was written")
     secret = server.call("shell", {"command": "echo $A_SECRET_TOKEN"})
@@ -837,7 +841,7 @@ def http_with_a_token(place):
 
 def http_for_clients_without_chunks(place):
     """Of HTTP/1.0, as proxies speak it: the end of the connection is that of the answer."""
-    web = Web(place, place.agent())
+    web = Web(place, place.agent(), options=("-q",))  # which still says a port that nobody knows
     body = json.dumps(web.request("tools/call", {"name": "greeter", "arguments": {"prompt": "x"}, "_meta": MODERN}))
     head = {"Host": f"127.0.0.1:{web.port}", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call",
             "Mcp-Name": "greeter", "Content-Length": len(body), **web.headers({})}
