@@ -18,6 +18,7 @@
 #include "cli/open_sandbox.h"
 #include "cli/outside_input.h"
 #include "cli/plan_members.h"
+#include "cli/recorded_member.h"
 #include "cli/run_identity.h"
 #include "cli/run_inputs.h"
 #include "cli/run_seal.h"
@@ -495,26 +496,26 @@ bool FlowRun::settle_waiting(const Member& member) {
       world_.parsed.has("--yes") || world_.parsed.has("--agent") || step_of(member).is_command()) {
     return false;
   }
-  const auto own = recall(journal_file_, found->second.run_id, world_.context.environment);
-  const bool is_parked =
-      own && own->past.state.finished && agent::is_parked(*own->past.state.finished);
-  const bool has_members = own && (own->begun.plan.is_flow || !own->past.state.sub_agents.empty());
-  if (!is_parked || has_members || has_new_rules(world_.parsed, *own) ||
-      !waits_for_a_person(*own, world_.context.environment)) {
+  const RecordedMember since = since_recorded(found->second);
+  if (!since.waits_alone() || has_new_rules(world_.parsed, *since.record())) {
     return false;
   }
-  end_as_recorded(member, *found->second.finished);
+  end_as_recorded(member, *found->second.finished, since);
   return true;
 }
 
+RecordedMember FlowRun::since_recorded(const agent::MemberRecord& known) const {
+  return {known, journal_file_, world_.context.environment};
+}
+
 // It may have been carried on by itself since the flow heard of it.
-void FlowRun::end_as_recorded(const Member& member, const agent::MemberFinished& heard) {
-  const std::string& run_id = recorded_.at(key_of(member)).run_id;
-  const auto own = recall(journal_file_, run_id, world_.context.environment);
-  const auto now = own ? own->past.state.finished : std::nullopt;
+void FlowRun::end_as_recorded(const Member& member,
+                              const agent::MemberFinished& heard,
+                              const RecordedMember& since) {
+  const auto now = since.ending();
   MemberEnd end = as_heard(heard);
   end.is_suspended = heard.suspended;
-  const auto anew = heard_anew(heard, run_id, journal_file_, world_.context);
+  const auto anew = since.heard_anew();
   if (anew) {
     end.result = anew->result;
   }
@@ -540,17 +541,17 @@ bool FlowRun::settle_recorded(const Member& member) {
   if (found == recorded_.end() || !found->second.finished) {
     return false;
   }
-  const RunResult& result = found->second.finished->result;
+  const agent::MemberFinished& heard = *found->second.finished;
   const agent::StepSpec& step = step_of(member);
   const bool ended_it = step.on_error == agent::StepSpec::OnError::stop &&
                         (!step.repeat || member.round > step.repeat->max);
-  if (found->second.finished->suspended || (result.exit_code != 0 && ended_it)) {
+  if (heard.suspended || (heard.result.exit_code != 0 && ended_it)) {
     return false;
   }
   if (step.is_command()) {
-    state_->end(member, as_heard(*found->second.finished));
+    state_->end(member, as_heard(heard));
   } else {
-    end_as_recorded(member, *found->second.finished);
+    end_as_recorded(member, heard, since_recorded(found->second));
   }
   return true;
 }
@@ -562,21 +563,17 @@ void FlowRun::leave(const Member& member) {
   if (found == recorded_.end()) {
     return;
   }
-  const auto& [run_id, heard] = found->second;
+  const auto& heard = found->second.finished;
   if (step_of(member).is_command()) {
     if (heard) {
       state_->end(member, as_heard(*heard));
     }
     return;
   }
+  const RecordedMember since = since_recorded(found->second);
   if (heard) {
-    end_as_recorded(member, *heard);
-    return;
-  }
-  auto result = left_off({.run_id = run_id, .is_recorded = true, .journal = journal_file_},
-                         world_.context,
-                         *interruption().value_or(cancelled_by_flow()).error);
-  if (result) {
+    end_as_recorded(member, *heard, since);
+  } else if (auto result = since.left_off(*interruption().value_or(cancelled_by_flow()).error)) {
     note_end(member, {.result = *std::move(result), .is_suspended = true});
   }
 }
@@ -590,18 +587,14 @@ void FlowRun::note_left_behind(bool is_over) {
     if (now.run_id.empty()) {
       continue;
     }
+    const RecordedMember since = since_recorded(now);
     if (now.finished) {
-      if (auto anew = heard_anew(*now.finished, now.run_id, journal_file_, world_.context)) {
+      if (auto anew = since.heard_anew()) {
         recorder_->record(*std::move(anew));
       }
-      continue;
-    }
-    auto result = left_off({.run_id = now.run_id, .is_recorded = true, .journal = journal_file_},
-                           world_.context,
-                           {.code = Code::tool_interrupted,
-                            .message = "the process ended while it was at work",
-                            .help = {}});
-    if (result) {
+    } else if (auto result = since.left_off({.code = Code::tool_interrupted,
+                                             .message = "the process ended while it was at work",
+                                             .help = {}})) {
       result->exit_code = 128 + SIGTERM;  // nobody knows by what
       recorder_->record(
           agent::MemberFinished{.member = item < 0 ? step : fmt::format("{}[{}]", step, item),
@@ -899,8 +892,7 @@ Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation
                      .watched = world_.watched},
                     {.run_id = work.run_id,
                      .session = work.session,
-                     .is_recorded = recorded_.contains(key_of(work.member)),
-                     .heard = heard_of(work.member),
+                     .recorded = recorded_by_earlier(work.member),
                      .journal = journal_file_,
                      .anew = "begin the flow anew"},
                     plan_.members[work.member.step],
@@ -971,10 +963,9 @@ Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::C
   return end;
 }
 
-// How it ended in an earlier process, as far as the flow's record has heard.
-std::optional<agent::MemberFinished> FlowRun::heard_of(const Member& member) const {
+std::optional<agent::MemberRecord> FlowRun::recorded_by_earlier(const Member& member) const {
   const auto found = recorded_.find(key_of(member));
-  return found == recorded_.end() ? std::nullopt : found->second.finished;
+  return found == recorded_.end() ? std::nullopt : std::optional(found->second);
 }
 
 // Before each request of any member.

@@ -14,6 +14,7 @@
 #include "cli/commands/commands.h"
 #include "cli/flow_files.h"
 #include "cli/plan.h"
+#include "cli/recorded_member.h"
 #include "cli/run_session.h"
 #include "cli/shared_budget.h"
 #include "cli/shared_sinks.h"
@@ -80,7 +81,10 @@ class FlowRun {
   bool settle_recorded(const Member& member);
   void leave(const Member& member);
   void note_left_behind(bool is_over);
-  void end_as_recorded(const Member& member, const agent::MemberFinished& heard);
+  RecordedMember since_recorded(const agent::MemberRecord& known) const;
+  void end_as_recorded(const Member& member,
+                       const agent::MemberFinished& heard,
+                       const RecordedMember& since);
   void begin(const Member& member);
   void wait_for_members();
   void note_end(const Member& member, MemberEnd end);
@@ -103,7 +107,7 @@ class FlowRun {
   agent::MemberKey key_of(const Member& member) const;
   std::string place_of(const Member& member) const;
   std::string session_of(const Member& member) const;
-  std::optional<agent::MemberFinished> heard_of(const Member& member) const;
+  std::optional<agent::MemberRecord> recorded_by_earlier(const Member& member) const;
   std::optional<agent::Error> killed(agent::Cancellation& stop);
 
   RunWorld world_;

@@ -14,13 +14,13 @@
 #include "cli/known_names.h"
 #include "cli/mcp_lock.h"
 #include "cli/mcp_servers.h"
-#include "cli/member_run.h"
 #include "cli/old_runs.h"
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
 #include "cli/pinned_files.h"
 #include "cli/plan_members.h"
 #include "cli/prompt_input.h"
+#include "cli/recorded_member.h"
 #include "cli/run_inputs.h"
 #include "cli/run_seal.h"
 #include "cli/start_progress.h"
@@ -1031,75 +1031,14 @@ agent::ApprovalSetting RunSession::approval_setting() const {
                                           .agent_folder = plan_.agent.directory}});
 }
 
-// Sub-agents that were at work when the last process ended, with what they had spent, those that
-// had been stopped or waited, and those that had ended and have spent more by themselves since.
-// Where the person says something new now, nobody goes on with any of them; else not before their
-// turn comes.
-std::vector<agent::MemberFinished> RunSession::left_off_members() const {
-  std::vector<agent::MemberFinished> members;
-  if (!source_.earlier || source_.earlier->forked_from) {
-    return members;
-  }
-  const bool has_news = !plan_.text.prompt.empty();
-  for (const auto& [key, sub_agent] : source_.earlier->past.state.sub_agents) {
-    const std::string& run_id = sub_agent.record.run_id;
-    if (const auto& finished = sub_agent.record.finished) {
-      auto anew = heard_anew(*finished, run_id, source_.earlier->store, world_.context);
-      if (anew || (finished->suspended && has_news)) {
-        members.push_back(anew ? *std::move(anew) : *finished);
-        members.back().suspended = finished->suspended && !has_news;
-      }
-      continue;
-    }
-    if (run_id.empty()) {
-      continue;
-    }
-    auto result = left_off(
-        {.run_id = run_id, .is_recorded = true, .journal = source_.earlier->store, .anew = {}},
-        world_.context,
-        {.code = agent::Code::tool_interrupted,
-         .message = fmt::format("the process ended while it was at work{}",
-                                has_news ? ", and a new message came then" : ""),
-         .help = {}});
-    if (result) {
-      result->exit_code = 128 + SIGTERM;  // nobody knows by what
-      members.push_back({.member = sub_agent.member,
-                         .step = sub_agent.member.substr(0, sub_agent.member.find('[')),
-                         .item = sub_agent.number,
-                         .result = *std::move(result),
-                         .call_id = key.second,
-                         .suspended = !has_news});
-    }
-  }
-  return members;
-}
-
-// Calls that waited for somebody, and whose sub-agents have their answers: a new message does not
-// leave these out. The answer of one who has taken over would be the run's, in place of the
-// message.
-std::set<std::string> RunSession::answered_calls() const {
-  std::set<std::string> calls;
-  if (!source_.earlier || source_.earlier->forked_from) {
-    return calls;
-  }
-  const agent::State& past = source_.earlier->past.state;
-  for (const auto& [key, sub_agent] : past.sub_agents) {
-    const auto& [run_id, finished] = sub_agent.record;
-    if (finished && finished->suspended && key.second != past.handed_over &&
-        answer_of(run_id, source_.earlier->store, world_.context)) {
-      calls.insert(key.second);
-    }
-  }
-  return calls;
-}
-
 agent::RunRequest RunSession::make_request() {
   if (auto unread = unread_input()) {
     plan_.warnings.push_back(*std::move(unread));
   }
   auto& earlier = source_.earlier;
-  std::vector<agent::MemberFinished> left_off = left_off_members();
-  std::set<std::string> answered = answered_calls();
+  SubAgentsSince since =
+      earlier ? sub_agents_since(*earlier, !plan_.text.prompt.empty(), world_.context.environment)
+              : SubAgentsSince();
   agent::RunRequest request{
       .run_id = run_id_,
       .parent = world_.parent,
@@ -1132,8 +1071,8 @@ agent::RunRequest RunSession::make_request() {
       .resume = resume_command(),
       .answers = source_.answers,
       .time_above = world_.time_above,
-      .left_off = std::move(left_off),
-      .answered = std::move(answered)};
+      .left_off = std::move(since.left_off),
+      .answered = std::move(since.answered)};
   if (checks_) {
     request.started.plan.checked_files = checks_->files();
   }

@@ -138,8 +138,6 @@ class RunSession {
   void warn(std::string message, std::string help = {});
   providers::Dependencies provider_dependencies();
   agent::RunRequest make_request();
-  std::vector<agent::MemberFinished> left_off_members() const;
-  std::set<std::string> answered_calls() const;
   void seal(agent::RunStarted& started) const;
   std::function<std::string(std::string_view)> sealer() const;
   agent::Result<void> keep_grants();

@@ -392,8 +392,7 @@ RunResult SubAgents::perform(const Callee& callee,
   const MemberRun run{
       .run_id = member.run_id,
       .session = world_.session.empty() ? "" : fmt::format("{}/{}", world_.session, member.member),
-      .is_recorded = has_begun(earlier),
-      .heard = earlier.record.finished,
+      .recorded = has_begun(earlier) ? std::optional(earlier.record) : std::nullopt,
       .journal = world_.journal,
       .anew = "call it once more"};
   try {

@@ -1,0 +1,131 @@
+#include "cli/recorded_member.h"
+
+#include "agent/outcome.h"
+#include "agent/result.h"
+#include "cli/agents_above.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <utility>
+
+namespace cli {
+
+using agent::MemberFinished;
+using agent::RunResult;
+
+RecordedMember::RecordedMember(agent::MemberRecord known,
+                               const std::filesystem::path& journal,
+                               const agent::Environment& environment)
+    : known_(std::move(known)),
+      environment_(environment),
+      own_(recall(journal, known_.run_id, environment)) {}
+
+std::optional<RunResult> RecordedMember::ending() const {
+  return own_ ? own_->past.state.finished : std::nullopt;
+}
+
+std::optional<RunResult> RecordedMember::answer() const {
+  return own_ ? answer_of(*own_) : std::nullopt;
+}
+
+bool RecordedMember::waits_alone() const {
+  const auto finished = ending();
+  return finished && agent::is_parked(*finished) && !own_->begun.plan.is_flow &&
+         own_->past.state.sub_agents.empty() && waits_for_a_person(*own_, environment_);
+}
+
+std::optional<MemberFinished> RecordedMember::heard_anew() const {
+  if (!own_ || !known_.finished || known_.finished->taken_from) {
+    return std::nullopt;
+  }
+  RunResult now = agent::make_result(own_->past.state, {});
+  const Unheard unheard = unheard_of_members(*own_, environment_);
+  agent::add_uses(now, unheard.uses);
+  now.turns += own_->begun.plan.is_flow ? unheard.turns : 0;
+  MemberFinished heard = *known_.finished;
+  if (now.models == heard.result.models && now.turns == heard.result.turns) {
+    return std::nullopt;
+  }
+  take_bill(heard.result, now);
+  return heard;
+}
+
+std::optional<RunResult> RecordedMember::left_off(agent::Error why) const {
+  if (!own_ && !known_.finished) {
+    return std::nullopt;
+  }
+  RunResult result =
+      agent::make_result(own_ ? own_->past.state : agent::State({}), {.error = std::move(why)});
+  if (own_) {
+    agent::add_uses(result, unheard_of_members(*own_, environment_).uses);
+  } else {
+    RunResult heard = known_.finished->result;
+    heard.exit_code = result.exit_code;
+    heard.error = std::move(result.error);
+    result = std::move(heard);
+  }
+  result.run_id = known_.run_id;
+  return result;
+}
+
+std::optional<RunResult> answer_of(const RecordedRun& run) {
+  const auto& finished = run.past.state.finished;
+  const bool is_over = finished && (finished->exit_code == 0 ||
+                                    !agent::can_be_carried_on(run.past.state, finished->exit_code));
+  return is_over ? finished : std::nullopt;
+}
+
+void take_bill(RunResult& result, const RunResult& bill) {
+  result.usage = bill.usage;
+  result.cost = bill.cost;
+  result.models = bill.models;
+  result.usage_estimated = bill.usage_estimated;
+  result.turns = bill.turns;
+  result.tool_calls = bill.tool_calls;
+  result.denials = bill.denials;
+}
+
+SubAgentsSince sub_agents_since(const RecordedRun& run,
+                                bool has_news,
+                                const agent::Environment& environment) {
+  SubAgentsSince since;
+  if (run.forked_from) {
+    return since;  // they work for the other run
+  }
+  for (const auto& [key, sub_agent] : run.past.state.sub_agents) {
+    const auto& [run_id, finished] = sub_agent.record;
+    if (run_id.empty()) {
+      continue;
+    }
+    const RecordedMember member(sub_agent.record, run.store, environment);
+    if (finished) {
+      auto anew = member.heard_anew();
+      if (anew || (finished->suspended && has_news)) {
+        auto& left_off = since.left_off.emplace_back(anew ? *std::move(anew) : *finished);
+        left_off.suspended = finished->suspended && !has_news;
+      }
+      if (finished->suspended && key.second != run.past.state.handed_over && member.answer()) {
+        since.answered.insert(key.second);
+      }
+      continue;
+    }
+    auto result =
+        member.left_off({.code = agent::Code::tool_interrupted,
+                         .message = fmt::format("the process ended while it was at work{}",
+                                                has_news ? ", and a new message came then" : ""),
+                         .help = {}});
+    if (result) {
+      result->exit_code = 128 + SIGTERM;  // nobody knows by what
+      since.left_off.push_back({.member = sub_agent.member,
+                                .step = sub_agent.member.substr(0, sub_agent.member.find('[')),
+                                .item = sub_agent.number,
+                                .result = *std::move(result),
+                                .call_id = key.second,
+                                .suspended = !has_news});
+    }
+  }
+  return since;
+}
+
+}  // namespace cli

@@ -1,0 +1,70 @@
+// A member of a run that an earlier process of it has begun: what has become of it since, by what
+// the whole has heard and by its own record.
+#pragma once
+#include "agent/environment.h"
+#include "agent/error.h"
+#include "agent/event.h"
+#include "agent/result.h"
+#include "agent/state.h"
+#include "cli/recorded_run.h"
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+class RecordedMember {
+ public:
+  // Reads its record in the journal of the whole, once.
+  RecordedMember(agent::MemberRecord known,
+                 const std::filesystem::path& journal,
+                 const agent::Environment& environment);
+
+  // How it has ended for good; nullopt: there is something left to do of it, or no record.
+  std::optional<agent::RunResult> answer() const;
+  // How it has ended the last time; nullopt: it has not, or there is no record.
+  std::optional<agent::RunResult> ending() const;
+  // Whether a call of it waits for a person yet, and it has no members, of which others could go
+  // on.
+  bool waits_alone() const;
+  const RecordedRun* record() const { return own_ ? &*own_ : nullptr; }  // null: there is none
+
+  // Of one that has ended and is not run again: what is heard, with all that it has used until now,
+  // where it was given more to do by itself. nullopt: what is heard of it is all.
+  std::optional<agent::MemberFinished> heard_anew() const;
+  // Of one that does not go on now: `why`, with its bill until now. nullopt: nothing is known of
+  // it.
+  std::optional<agent::RunResult> left_off(agent::Error why) const;
+
+ private:
+  agent::MemberRecord known_;
+  const agent::Environment& environment_;
+  agent::Result<RecordedRun> own_;
+};
+
+// How a run has ended for good; nullopt: there is something left to do of it.
+std::optional<agent::RunResult> answer_of(const RecordedRun& run);
+
+// Its bill is that one's.
+void take_bill(agent::RunResult& result, const agent::RunResult& bill);
+
+// Of the sub-agents of an agent that is carried on.
+struct SubAgentsSince {
+  // Those that were at work when the last process ended, with what they had spent, those that had
+  // been stopped or waited, and those that had ended and have spent more by themselves since.
+  // Where the person says something new now, nobody goes on with any of them; else not before
+  // their turn comes.
+  std::vector<agent::MemberFinished> left_off;
+  // Calls that waited for somebody, and whose sub-agents have their answers: a new message does not
+  // leave these out. The answer of one who has taken over would be the run's, in place of the
+  // message.
+  std::set<std::string> answered;
+};
+SubAgentsSince sub_agents_since(const RecordedRun& run,
+                                bool has_news,
+                                const agent::Environment& environment);
+
+}  // namespace cli
