@@ -94,8 +94,8 @@ struct ToolResult {
   bool truncated = false;    // `content` is head and tail; the whole is in `full_output`
   std::string full_output;   // path of the whole output, when truncated
   std::int64_t duration_ms = 0;
-  std::int64_t exit_status = 0;     // of the process, where there was one
-  std::vector<SeenFile> seen = {};  // read or written since the result before
+  std::optional<std::int64_t> exit_status;  // of the program; nullopt: none has ended
+  std::vector<SeenFile> seen = {};          // read or written since the result before
   // For the eyes of the person alone, never kept: what it changed in files, as a unified diff.
   std::string changes = {};
 
@@ -115,6 +115,8 @@ struct ToolResult {
     field("duration_ms", self.duration_ms);
     field.kept("seen", self.seen);
   }
+
+  bool is_well() const { return status == ToolStatus::ok && exit_status.value_or(0) == 0; }
 };
 
 // A call that a person has to say yes to.

@@ -249,11 +249,12 @@ Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& env
       continue;  // what nobody has a record of, nobody can count
     }
     const Unheard below = unheard_of_members(*own, environment);
+    std::vector<agent::ModelUse> now = own->past.state.models;
+    add(now, below.uses);  // first: what is heard may have these, and the record of it not
     add(all.uses,
         agent::uses_since(
             member->finished ? member->finished->result.models : std::vector<agent::ModelUse>(),
-            own->past.state.models));
-    add(all.uses, below.uses);
+            std::move(now)));
     all.turns += own->past.state.turns + (own->begun.plan.is_flow ? below.turns : 0);
     all.turns -= member->finished ? member->finished->result.turns : 0;
     bool is_by_itself = !is_cut_off || member->finished;

@@ -88,7 +88,7 @@ struct Output {
                                     // where it is not empty: the model reads them in a fence alone
   std::string suggestion;           // for the model; empty: the code's own
   std::string help = {};            // for the user, where the failure ends the run
-  std::int64_t exit_status = 0;
+  std::optional<std::int64_t> exit_status = {};  // of its program; nullopt: none has ended
   bool task_failed = false;
   bool is_fatal = false;  // the run cannot go on after it
   // There is no result yet, and the run ends with this: the call goes on where the run does.

@@ -83,17 +83,13 @@ ServedResult failure(const Error& error, const agent::Redactor& redactor) {
           .details = {{"code", agent::row(error.code).name}}};
 }
 
-// Null: no program has ended, or what the tool did instead failed.
-Json exit_status_of(const agent::ToolResult& result) {
-  return result.code && result.exit_status == 0 ? Json() : Json(result.exit_status);
-}
-
 ServedResult served_result(const agent::ToolResult& result, const agent::Redactor& redactor) {
-  ServedResult served{.is_error = result.code.has_value(),
-                      .texts = {redactor.apply(result.content)},
-                      .details = {{"exit_status", exit_status_of(result)},
-                                  {"truncated", result.truncated},
-                                  {"duration_ms", result.duration_ms}}};
+  ServedResult served{
+      .is_error = result.code.has_value(),
+      .texts = {redactor.apply(result.content)},
+      .details = {{"exit_status", result.exit_status ? Json(*result.exit_status) : Json()},
+                  {"truncated", result.truncated},
+                  {"duration_ms", result.duration_ms}}};
   if (result.code) {
     served.details["code"] = agent::row(*result.code).name;
   }

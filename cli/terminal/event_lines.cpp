@@ -273,7 +273,7 @@ std::string guardrail_line(const agent::GuardrailRan& guardrail) {
 // Where it ends the run, its message is said there.
 std::string result_words(const agent::ToolResult& result) {
   if (result.status == agent::ToolStatus::ok) {
-    return result.exit_status != 0 ? fmt::format("exit {}", result.exit_status) : "ok";
+    return result.is_well() ? "ok" : fmt::format("exit {}", *result.exit_status);
   }
   return fmt::format("{}{}",
                      agent::to_string(result.status),

@@ -67,7 +67,7 @@ std::optional<MemberLines::Line> MemberLines::add(const agent::Event& event) {
   } else if (const auto* finished = std::get_if<agent::ToolFinished>(&event.body)) {
     const agent::ToolResult& result = finished->result;
     member.doing = "the model";
-    if (result.status != agent::ToolStatus::ok || result.exit_status != 0) {
+    if (!result.is_well()) {
       return line(fmt::format("{}: {}", name_of(result.name), result_words(result)), true);
     }
   } else if (const auto* retry = std::get_if<agent::ModelRetrying>(&event.body)) {

@@ -332,7 +332,7 @@ void Progress::show(const agent::ToolFinished& finished, const agent::Event&) {
 }
 
 void Progress::show_result(const agent::ToolResult& result, const Call& call) {
-  const bool is_ok = result.status == agent::ToolStatus::ok && result.exit_status == 0;
+  const bool is_ok = result.is_well();
   if (!call.is_announced) {  // it has not run
     Call unannounced = call;
     announce(result.call_id, unannounced, k_yellow);

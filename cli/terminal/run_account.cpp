@@ -143,7 +143,7 @@ class Account {
                result.name,
                asked == calls_.end() ? std::string_view() : asked->second->arguments);
     }
-    const bool is_ok = result.status == agent::ToolStatus::ok && result.exit_status == 0;
+    const bool is_ok = result.is_well();
     note(is_ok ? k_quiet_style : k_warning_style,
          fmt::format("  {}{}, {} bytes, {}",
                      last_announced_ == result.call_id ? "" : name_of(result.name) + ": ",

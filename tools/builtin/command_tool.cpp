@@ -57,6 +57,7 @@ Output succeeded(ProgramResult result) {
     return failure(Code::tool_model_retry, *hint);
   }
   Output output;
+  output.exit_status = 0;
   put_text(output, std::move(result.output));
   if (output.text.empty()) {
     output.text = "(no output)";

@@ -21,7 +21,8 @@ using agent::Code;
 using agent::fail;
 using agent::Result;
 
-constexpr std::size_t k_edit_file_max_file = 64u << 20;
+constexpr std::size_t k_edit_file_max_file = 64u << 20;  // before the edit and after it
+constexpr std::size_t k_max_places = 1'000'000;
 constexpr std::size_t k_max_hunks = 5;        // shown
 constexpr std::size_t k_max_hunk_lines = 40;  // shown, of each side
 constexpr int k_context = 2;                  // lines around a change
@@ -38,9 +39,11 @@ constexpr const char* k_edit_file_parameters = R"({
   "additionalProperties": false
 })";
 
+// One more than k_max_places at most.
 std::vector<std::size_t> find_all(std::string_view text, std::string_view wanted) {
   std::vector<std::size_t> found;
-  for (std::size_t at = find_text(text, wanted); at != std::string_view::npos;
+  for (std::size_t at = find_text(text, wanted);
+       at != std::string_view::npos && found.size() <= k_max_places;
        at = find_text(text, wanted, at + wanted.size())) {
     found.push_back(at);
   }
@@ -167,6 +170,11 @@ Result<void> check(const Edit& edit,
                 fmt::format("old_string does not occur in `{}`", shown),
                 hint_for(content, edit.old_text));
   }
+  if (edit.places.size() > k_max_places) {
+    return fail(Code::tool_failed,
+                fmt::format("old_string occurs more than {} times in `{}`", k_max_places, shown),
+                "Give more of the text around it, or change the file with a program.");
+  }
   if (edit.places.size() > 1 && !replace_all) {
     std::string lines;
     for (std::size_t i = 0; i < std::min<std::size_t>(edit.places.size(), 10); ++i) {
@@ -179,6 +187,12 @@ Result<void> check(const Edit& edit,
                             lines,
                             edit.places.size() > 10 ? ", …" : ""),
                 "Give more of the text around it so that it is unique, or set replace_all.");
+  }
+  const std::size_t kept = content.size() - edit.places.size() * edit.old_text.size();
+  if (kept + edit.places.size() * edit.new_text.size() > k_edit_file_max_file) {
+    return fail(Code::tool_failed,
+                fmt::format("`{}` would be larger than {} MB", shown, k_edit_file_max_file >> 20),
+                "Change a file of this size with a program, not as a whole.");
   }
   return {};
 }

@@ -173,7 +173,7 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
   ProgramResult result =
       context.program_runner->run(request, {context.stop, context.kill, context.on_output});
   Output output = result.has_exited_cleanly() ? exited(result) : stopped(result, request);
-  if (output.exit_status != 0 && context.policy != nullptr) {
+  if (output.exit_status.value_or(0) != 0 && context.policy != nullptr) {
     append_closed_places(
         output.text, *context.policy, {.folder = context.cwd, .own = context.environment});
   }

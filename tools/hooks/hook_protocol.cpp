@@ -49,6 +49,11 @@ Json messages(const agent::Conversation& conversation) {
   return list;
 }
 
+// Of a tool that runs no program, 0 where it went well. Null: no program has ended.
+Json exit_code_of(const agent::ToolResult& result) {
+  return result.exit_status || result.is_well() ? Json(result.exit_status.value_or(0)) : Json();
+}
+
 Json tool_response(const HookDialect& dialect, const agent::ToolResult& result) {
   const bool is_ok = result.status == agent::ToolStatus::ok;
   switch (dialect.response) {
@@ -65,7 +70,7 @@ Json tool_response(const HookDialect& dialect, const agent::ToolResult& result) 
       return {{"content", result.content},
               {"stdout", result.content},
               {"stderr", ""},
-              {"exit_code", result.exit_status},
+              {"exit_code", exit_code_of(result)},
               {"interrupted", result.status == agent::ToolStatus::cancelled},
               {"success", is_ok}};
   }
