@@ -76,8 +76,7 @@ void advance(Approvals& approvals, const EventBody& event) {
   } else if (const auto* asked = std::get_if<ApprovalRequested>(&event)) {
     approvals.asked.insert_or_assign(
         asked->request.call.id,
-        Approvals::Grant{
-            .rule = asked->request.rule, .tool_sha256 = asked->request.tool_sha256, .seal = {}});
+        Approvals::Grant{.rule = asked->request.rule, .tool_sha256 = asked->request.tool_sha256});
   } else if (const auto* answered = std::get_if<ApprovalAnswered>(&event)) {
     if (answered->seal.empty()) {
       return;  // it is asked for again
@@ -86,7 +85,8 @@ void advance(Approvals& approvals, const EventBody& event) {
       const Approvals::Grant& request = approvals.asked[answered->call_id];
       approvals.grants.push_back({.rule = granted_rule(answered->answer, request.rule),
                                   .tool_sha256 = request.tool_sha256,
-                                  .seal = answered->seal});
+                                  .seal = answered->seal,
+                                  .setting = approvals.setting});
       return;
     }
     approvals.said.insert_or_assign(answered->call_id,

@@ -40,7 +40,8 @@ struct Approvals {
   struct Grant {
     std::string rule;
     std::string tool_sha256;  // as of ApprovalRequest
-    std::string seal;
+    std::string seal = {};
+    ApprovalSetting setting = {};  // in which it was said
   };
 
   ApprovalSetting setting;                                    // of the last process

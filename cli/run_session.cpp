@@ -1003,11 +1003,11 @@ Result<void> RunSession::keep_grants() {
   if (!world_.parsed.has("--keep-grants") || !source_.earlier) {
     return {};
   }
-  const RecordedRun& earlier = *source_.earlier;
+  const agent::Approvals& approvals = source_.earlier->past.state.approvals;
   const auto seal = sealer();
   const agent::ApprovalSetting setting = approval_setting();
   std::set<std::string> rules;
-  for (const agent::Approvals::Grant& grant : earlier.past.state.approvals.grants) {
+  for (const agent::Approvals::Grant& grant : approvals.grants) {
     const std::string tool = grant.tool_sha256.empty() ? "" : definition_of(grant.rule, *toolbox_);
     if (seal && grant.seal == seal(agent::sealed_grant(run_id_, setting, grant.rule, tool)) &&
         rules.insert(grant.rule).second) {
@@ -1016,12 +1016,29 @@ Result<void> RunSession::keep_grants() {
                        agent::one_line(grant.rule)));
     }
   }
-  if (rules.empty() && world_.parent.empty() && plan_.members.empty()) {
-    warn("--keep-grants: nothing was approved for this run, in this folder, by you",
-         "what was approved by another agent file, in another sandbox, or of an MCP tool that was "
-         "described otherwise, is asked for again");
+  for (const agent::Approvals::Grant& grant : approvals.grants) {
+    if (rules.insert(grant.rule).second) {
+      tell_of_lost_grant(grant, agent::changed(grant.setting, setting));
+    }
+  }
+  if (approvals.grants.empty() && world_.parent.empty() && plan_.members.empty()) {
+    warn("--keep-grants: nothing was approved for this run");
   }
   return {};
+}
+
+void RunSession::tell_of_lost_grant(const agent::Approvals::Grant& grant,
+                                    std::string_view changed_setting) {
+  const bool is_told_by_server = !grant.tool_sha256.empty();
+  const std::string now = is_told_by_server ? definition_of(grant.rule, *toolbox_) : "";
+  const std::string_view changed =
+      now != grant.tool_sha256 ? agent::k_said_by_server : changed_setting;
+  warn(fmt::format("--keep-grants: `{}` is asked for again: {}",
+                   agent::one_line(grant.rule),
+                   is_told_by_server && now.empty() ? "the tool is not there any more"
+                   : changed.empty()
+                       ? "nothing shows that you approved it for this run, as it is now"
+                       : fmt::format("{} has changed since it was approved", changed)));
 }
 
 agent::ApprovalSetting RunSession::approval_setting() const {

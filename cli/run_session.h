@@ -141,6 +141,7 @@ class RunSession {
   void seal(agent::RunStarted& started) const;
   std::function<std::string(std::string_view)> sealer() const;
   agent::Result<void> keep_grants();
+  void tell_of_lost_grant(const agent::Approvals::Grant& grant, std::string_view changed_setting);
   agent::ApprovalSetting approval_setting() const;
   agent::ResumeCommand resume_command() const;
   std::vector<std::filesystem::path> obeyed_files() const;

@@ -85,8 +85,14 @@ bool HttpReception::take_event(const agent::StreamEvent& event) {
 
 void HttpReception::take_messages(std::string_view text) {
   auto messages = read_messages(text, Reading::lenient);
-  if (!messages) {  // a stream of many answers does not end for what is nobody's
-    problem_ = id_ == 0 ? "" : "sent what is no message: " + shown(text);
+  if (!messages && id_ == 0) {  // a stream of many answers does not end for what is nobody's
+    if (heard_.on_noise) {
+      heard_.on_noise(shown(text));
+    }
+    return;
+  }
+  if (!messages) {
+    problem_ = "sent what is no message: " + shown(text);
     return;
   }
   for (Message& message : *messages) {

@@ -17,6 +17,7 @@ class HttpReception {
  public:
   struct Heard {
     std::function<void(Message message)> on_message;
+    std::function<void(std::string noise)> on_noise = {};  // of a stream that answers nobody alone
     std::function<void(std::string_view path)> on_endpoint = {};  // of the form before 2025-03-26
   };
 

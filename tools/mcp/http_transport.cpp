@@ -190,6 +190,10 @@ class HttpTransport final : public Transport {
   void cancel(std::int64_t id, std::string notification) override;
   void close() override;
   std::string last_words() const override { return {}; }
+  std::string noise() const override {
+    const std::lock_guard lock(mutex_);
+    return noise_;
+  }
   std::string asks_for_token() const override {
     return endpoint_.authorizer != nullptr ? endpoint_.authorizer->asks() : std::string();
   }
@@ -238,17 +242,20 @@ class HttpTransport final : public Transport {
 
   const HttpEndpoint endpoint_;
   const Listener listener_;
-  std::mutex mutex_;  // of the rest
+  mutable std::mutex mutex_;  // of the rest
   std::condition_variable_any changed_;
   Agreement agreement_;
   std::string session_;    // as the server calls it; empty: there is none
   std::string post_to_;    // of the older form; empty: not known yet
   std::string elsewhere_;  // that it named in place of that, and may not
+  std::string noise_;      // the first event of it that was no message
   bool is_older_form_;
   bool has_stream_ended_ = false;        // of the older form
   std::optional<Error> stream_failure_;  // why it is none
   bool has_ears_ = false;                // or the server offers no stream of what it says itself
   bool is_closed_ = false;
+  int unheard_ =
+      0;  // answers in a row to what is asked for as long as the session, that said nothing
   std::list<Task> tasks_;
 };
 
@@ -343,18 +350,25 @@ void HttpTransport::keep_asking(std::function<Outgoing()> next) {
 // be back.
 bool HttpTransport::ask_and_hear(const Outgoing& message, const std::stop_token& stop) {
   bool is_refused = false;
-  HttpReception reception(message.id, {.on_message = [&](Message heard) {
-                            is_refused = is_refused || heard.kind == Kind::error ||
-                                         heard.kind == Kind::unusable;
-                            listener_.on_message(std::move(heard));
-                          }});
+  bool has_said_something = false;
+  HttpReception reception(
+      message.id, {.on_message = [&](Message heard) {
+        is_refused = is_refused || heard.kind == Kind::error || heard.kind == Kind::unusable;
+        has_said_something = has_said_something || heard.kind == Kind::notification;
+        listener_.on_message(std::move(heard));
+      }});
   agent::HttpRequest request = post(message);
   request.timeouts.request = k_year;
   const auto response = exchange(std::move(request), reception, stop);
   if (stop.stop_requested()) {
     return false;
   }
-  if (response && !is_success(response->status) && response->status < k_server_fault) {
+  if (!response && response.error().code == Code::mcp_auth) {
+    fail(message, response.error());
+    return false;
+  }
+  const bool is_refusal = response && !is_success(response->status);
+  if (is_refusal && response->status < k_server_fault && !asks_for_time(response->status)) {
     refuse(message, *response, stop);
     return false;
   }
@@ -362,6 +376,13 @@ bool HttpTransport::ask_and_hear(const Outgoing& message, const std::stop_token&
   if (response && reception.events() == 0 && !reception.problem().empty()) {
     fail(message, transport_error(reception.problem()));
     return false;
+  }
+  unheard_ = has_said_something || is_refused ? 0 : unheard_ + 1;
+  if (unheard_ == k_most_fruitless) {  // it may still be back
+    fail(message,
+         is_refusal ? refused(*response)
+         : response ? transport_error("ends its answer before it says anything")
+                    : exchange_error(response.error()));
   }
   return !is_refused;
 }
@@ -573,9 +594,11 @@ void HttpTransport::refuse(const Outgoing& message,
     has_session = !session_.empty();
     is_older_form = is_older_form_;
   }
+  const bool is_unknown = response.status == k_not_found ||
+                          (response.status == k_bad_request && said && said->code == k_no_session);
+  // The address that the older form posts to is that of its session.
   const bool is_lost =
-      has_session && (response.status == k_not_found ||
-                      (response.status == k_bad_request && said && said->code == k_no_session));
+      is_unknown && (has_session || (is_older_form && message.method != "initialize"));
   if (is_lost) {
     fail(message, refused(response), "does not know this session any more");
     return;
@@ -645,6 +668,11 @@ Error HttpTransport::no_endpoint_error() {
 void HttpTransport::listen_for_all(const std::stop_token& stop) {
   HttpReception reception(0,
                           {.on_message = [this](Message message) { hear(std::move(message)); },
+                           .on_noise =
+                               [this](std::string noise) {
+                                 const std::lock_guard lock(mutex_);
+                                 noise_ = noise_.empty() ? std::move(noise) : noise_;
+                               },
                            .on_endpoint =
                                [this](std::string_view path) {
                                  const std::lock_guard lock(mutex_);
@@ -672,7 +700,9 @@ void HttpTransport::listen_for_all(const std::stop_token& stop) {
     changed_.notify_all();
   }
   if (has_served) {
-    listener_.on_end({.how = "has ended its stream of events", .changes = {}});
+    const std::string& problem = reception.problem();
+    listener_.on_end(
+        {.how = problem.empty() ? "has ended its stream of events" : problem, .changes = {}});
   }
 }
 

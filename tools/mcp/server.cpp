@@ -32,7 +32,7 @@ constexpr std::size_t k_most_tools = 10'000;
 constexpr std::size_t k_most_description = 8'000;  // bytes
 constexpr std::size_t k_most_schema = 256u << 10;
 constexpr std::size_t k_most_questions = 20;    // in one result
-constexpr int k_most_rounds = 10;               // of a call that asks for more
+constexpr int k_most_answers = 10;              // to a call that asks for more
 constexpr Milliseconds k_longest_list{10'000};  // between turns
 constexpr Milliseconds k_to_read{5'000};        // what a list says, at least
 constexpr int k_most_failed_lists = 3;          // likewise
@@ -517,12 +517,15 @@ Result<Json> Server::answers_to(const Json& result, const std::stop_token& stop)
                                    requests->size(),
                                    k_most_questions));
   }
+  const auto is_offered = [](const Json& request) {
+    return agent::text_at(request, "method") == "elicitation/create" &&
+           agent::find(request, "params") != nullptr;
+  };
+  if (!std::ranges::all_of(*requests, is_offered)) {
+    return not_offered();  // before a person answers the others for nothing
+  }
   for (const auto& [key, request] : requests->items()) {
-    const Json* const params = agent::find(request, "params");
-    if (agent::text_at(request, "method") != "elicitation/create" || params == nullptr) {
-      return not_offered();
-    }
-    answers[key] = elicit(*params, stop);
+    answers[key] = elicit(*agent::find(request, "params"), stop);
   }
   return answers;
 }
@@ -537,7 +540,7 @@ std::unexpected<agent::Error> Server::unknown(std::string_view result_type) cons
 
 // As often as the server wants to know more; what it gives with a question it gets back as it is.
 Result<Json> Server::ask(Session& session, Question question, const Waiting& waiting) {
-  for (int round = 0; round < k_most_rounds; ++round) {
+  for (int answers = 0;; ++answers) {
     TRY_ASSIGN(Json result, session.request(question, waiting));
     const std::string_view type = agent::text_at(result, "resultType");
     if (!session.agreement().is_stateless || type.empty() || type == "complete") {
@@ -546,15 +549,22 @@ Result<Json> Server::ask(Session& session, Question question, const Waiting& wai
     if (type != "input_required") {
       return unknown(type);
     }
+    if (answers == k_most_answers) {
+      return agent::fail(
+          Code::mcp_tool_call,
+          fmt::format("the MCP server `{}` still asks after {} answers", spec_.name, answers));
+    }
     TRY_ASSIGN(question.params["inputResponses"], answers_to(result, waiting.stop));
+    if (waiting.stop.stop_requested()) {
+      return agent::fail(
+          Code::run_cancelled,
+          fmt::format("stopped while the MCP server `{}` waited for an answer", spec_.name));
+    }
     question.params.erase("requestState");
     if (const Json* const state = agent::find(result, "requestState")) {
       question.params["requestState"] = *state;
     }
   }
-  return agent::fail(
-      Code::mcp_tool_call,
-      fmt::format("the MCP server `{}` still asks after {} answers", spec_.name, k_most_rounds));
 }
 
 // What `ask` makes of the session that is alive, which it may do again where the server has not

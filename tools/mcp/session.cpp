@@ -241,11 +241,17 @@ std::string Session::ended() const {
 
 std::string Session::misunderstood() const {
   const std::lock_guard lock(mutex_);
-  return misunderstood_so_far();
+  return misunderstood_with(stray_);
+}
+
+// Since the oldest request that waits was made.
+std::string Session::misunderstood_lately() const {
+  const std::lock_guard lock(mutex_);
+  return misunderstood_with(late_stray_);
 }
 
 // Under mutex_.
-std::string Session::misunderstood_so_far() const {
+std::string Session::misunderstood_with(std::string_view stray) const {
   std::string text;
   if (const std::string noise = transport_ ? transport_->noise() : ""; !noise.empty()) {
     text = "; what it wrote is no message: " + noise;
@@ -253,8 +259,8 @@ std::string Session::misunderstood_so_far() const {
   if (const std::string asked = transport_ ? transport_->asks_for_token() : ""; !asked.empty()) {
     text += fmt::format("; {} is asked for a token, and has not answered", agent::one_line(asked));
   }
-  if (!stray_.empty()) {
-    text += fmt::format("; it answered a request that was never made, with the id {}", stray_);
+  if (!stray.empty()) {
+    text += fmt::format("; it answered a request that was never made, with the id {}", stray);
   }
   return text;
 }
@@ -278,6 +284,9 @@ std::int64_t Session::send(Question question) {
   const std::lock_guard lock(mutex_);
   Outgoing message = outgoing(std::move(question));
   const std::int64_t id = message.id;
+  if (open_.empty()) {
+    late_stray_.clear();  // it is the cause of nothing that comes from now on
+  }
   open_.emplace(id, Open{.answer = {}, .failure = {}, .heard = Steady::now()});
   if (transport_) {  // else whoever waits for the answer sees that the server has ended
     transport_->send(std::move(message));
@@ -374,7 +383,7 @@ Error Session::silence_error(bool is_silent, const Waiting& waiting) const {
                                  is_silent ? "has neither answered nor reported progress for"
                                            : "did not answer within",
                                  agent::format_duration(is_silent ? waiting.silence : waiting.most),
-                                 misunderstood()),
+                                 misunderstood_lately()),
           .help = fmt::format("`timeouts.{}` of the server says how long it may take.",
                               is_silent ? "silence" : "call")};
 }
@@ -452,6 +461,14 @@ Result<ItemList> Session::pages(std::string_view method,
               "the MCP server `{}` answered `{}` without `{}`", options_.name, method, member));
     }
     std::ranges::move(*list, std::back_inserter(items));
+    const Json* const next = agent::find(result, "nextCursor");
+    if (next != nullptr && !next->is_null() && !next->is_string()) {
+      return agent::fail(Code::mcp_transport,
+                         fmt::format("the MCP server `{}` answered `{}` with a `nextCursor` that "
+                                     "is no text",
+                                     options_.name,
+                                     method));
+    }
     const std::string cursor(agent::text_at(result, "nextCursor"));
     if (cursor.empty() || (enough > 0 && items.size() >= enough)) {
       return ItemList{.items = std::move(items), .goes_on = !cursor.empty()};
@@ -492,9 +509,10 @@ void Session::hear(Message message) {
   if (found != open_.end() && !found->second.is_settled()) {
     found->second.answer = std::move(message);
     changed_.notify_all();
-  } else if ((id <= 0 || id > last_id_) && stray_.empty()) {  // else it is late
-    stray_ = shown(agent::dump(message.id));
-    stray_ += message.kind == Kind::error ? ", and said: " + shown_error(message) : "";
+  } else if ((id <= 0 || id > last_id_) && late_stray_.empty()) {  // else it is late
+    late_stray_ = shown(agent::dump(message.id));
+    late_stray_ += message.kind == Kind::error ? ", and said: " + shown_error(message) : "";
+    stray_ = stray_.empty() ? late_stray_ : stray_;
   }
 }
 
@@ -581,7 +599,7 @@ void Session::hear_failure(std::int64_t id, Error error, std::string ended) {
     error.message = fmt::format("the MCP server `{}` {}{}",
                                 options_.name,
                                 error.message,
-                                error.http_status == 0 ? misunderstood_so_far() : "");
+                                error.http_status == 0 ? misunderstood_with(late_stray_) : "");
     found->second.failure = std::move(error);
   }
 }
@@ -650,7 +668,7 @@ Error Session::ended_error(Code code) const {
     message = fmt::format("the MCP server `{}` {}", options_.name, ended_);
   }
   const std::string last_words = transport_ ? transport_->last_words() : "";
-  message += last_words.empty() ? misunderstood_so_far() : last_words;
+  message += last_words.empty() ? misunderstood_with(late_stray_) : last_words;
   return {.code = code, .message = std::move(message), .help = {}};
 }
 

@@ -165,17 +165,19 @@ class Session {
   agent::Error ended_error(agent::Code code) const;
   agent::Error late_error() const;
   agent::Error silence_error(bool is_silent, const Waiting& waiting) const;
-  std::string misunderstood_so_far() const;
+  std::string misunderstood_lately() const;
+  std::string misunderstood_with(std::string_view stray) const;
 
   SessionOptions options_;
   Agreement agreement_;
   std::atomic<bool> is_negotiating_ = false;
   std::atomic<bool> tools_changed_ = false;
-  mutable std::mutex mutex_;  // of the next twelve
+  mutable std::mutex mutex_;  // of the next thirteen
   std::condition_variable_any changed_;
   std::map<std::int64_t, Open> open_;
   std::int64_t last_id_ = 0;
   std::string stray_;                   // the first id that no request of ours had
+  std::string late_stray_;              // the same, since all that wait now were asked
   std::int64_t listens_ = 0;            // the request whose answer is a stream; 0: none
   std::optional<std::string> refusal_;  // of that request
   std::string ended_;                   // how; empty: it has not
