@@ -246,8 +246,8 @@ void AnthropicDecoder::start_block(long long index, Json block, const agent::Emi
 void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent::Emit& emit) {
   const std::string_view type = agent::text_at(delta, "type");
   const std::string_view kind = agent::text_at(block.json, "type");
-  if (type == "input_json_delta" && !block.is_open) {
-    refuse("an `input_json_delta` of a block that has ended");
+  if (!block.is_open) {
+    refuse(fmt::format("a `{}` of a block that has ended", type));
   } else if ((type == "text_delta" && kind != "text") ||
              (type == "input_json_delta" && kind == "text")) {
     refuse(fmt::format("a `{}` in a block of type `{}`", type, kind));

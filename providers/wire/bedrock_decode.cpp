@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,7 @@ class BedrockDecoder final : public AnswerDecoder {
 
   std::vector<Json> blocks_;  // as they began; a call's input is text until the end
   std::unordered_map<long long, std::size_t> places_;  // of the last one with an index
+  std::unordered_set<long long> ended_;                // by index
   std::string stop_reason_;
   bool lacks_input_ = false;
   bool has_stopped_ = false;
@@ -125,11 +127,16 @@ Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent:
         refuse("a piece of a call that has not begun");
         return Heard::nothing;
       }
+      if (ended_.contains(index) && !is_empty_delta(*delta)) {
+        refuse("a piece of a block that has ended");
+      }
       const auto place = places_.try_emplace(index, blocks_.size()).first->second;
       blocks_.resize(std::max(blocks_.size(), place + 1));
       take_delta(blocks_[place], *delta, emit);
       return heard_if(!is_empty_delta(*delta));
     }
+  } else if (name == "contentBlockStop") {
+    ended_.insert(index);
   } else if (name == "messageStop") {
     take_stop_word(k_stop_words, said(data, "stopReason"), stop_reason_);
     has_stopped_ = true;
@@ -148,6 +155,7 @@ void BedrockDecoder::begin_call(long long index, Json call) {
   if (before != nullptr && !id.empty() && agent::text_at(*before, "toolUseId") == id) {
     return;
   }
+  ended_.erase(index);
   places_.insert_or_assign(index, blocks_.size());
   blocks_.push_back({{"toolUse", std::move(call)}});
 }

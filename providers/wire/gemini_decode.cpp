@@ -207,9 +207,15 @@ Heard GeminiDecoder::take_event(std::string_view /*name*/, Json& data, const age
   id_ = agent::text_at(data, "responseId", id_);
   model_ = agent::text_at(data, "modelVersion", model_);
   if (Json* candidates = list_in(data, "candidates")) {
+    bool has_text = false;
     for (Json& candidate : *candidates) {
-      if (is_part(candidate, "candidates") && place_in(candidate, "index").value_or(0) == 0) {
-        says_something = take_candidate(candidate, emit) || says_something;
+      if (!is_part(candidate, "candidates") || place_in(candidate, "index").value_or(0) != 0) {
+        continue;
+      }
+      const std::size_t before = text().size();
+      says_something = take_candidate(candidate, emit) || says_something;
+      if (text().size() > before && std::exchange(has_text, true)) {
+        refuse("two of its `candidates` are said to be the first, and each has a text");
       }
     }
   }

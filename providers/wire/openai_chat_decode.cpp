@@ -195,14 +195,19 @@ void OpenaiChatDecoder::take_chunk(Json& chunk,
   if (choices == nullptr) {
     return;
   }
+  bool has_text = false;  // some gateways have the calls in a choice of their own
   for (Json& choice : *choices) {
     if (!is_part(choice, "choices") || place_in(choice, "index").value_or(0) != 0) {
       continue;
     }
     const bool has_first = agent::find(choice, first) != nullptr;
     const std::string_view key = has_first ? first : second;
+    const std::size_t before = text().size();
     if (Json* message = object_in(choice, key)) {
       take_message(*message, key == "message", emit);
+    }
+    if (text().size() > before && std::exchange(has_text, true)) {
+      refuse("two of its `choices` are said to be the first, and each has a text");
     }
     if (has_failed(choice)) {
       return;

@@ -193,6 +193,7 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
   long long place_of(std::string_view type, const agent::Json& event);
   long long place_without_index(std::string_view type, const agent::Json& event);
   void take_item(long long index, agent::Json item, bool is_whole, const agent::Emit& emit);
+  void take_text(Item& known, const agent::Json& event, const agent::Emit& emit);
   void take_whole_part(Item& known,
                        long long part,
                        std::string_view whole,
@@ -227,9 +228,7 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
       take_item(index, std::move(*item), type.ends_with("done"), emit);
     }
   } else if (type == "response.output_text.delta") {
-    items_[index].was_shown = true;
-    items_[index].text += said(data, "delta");
-    add_text(delta, emit);
+    take_text(items_[index], data, emit);
   } else if (type == "response.output_text.done") {
     take_whole_part(
         items_[index], place_in(data, "content_index").value_or(0), said(data, "text"), emit);
@@ -255,8 +254,8 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
       take_output(*response, emit);
       check_pieces();
       const std::string_view event = type.substr(type.find('.') + 1);
-      const std::string_view status = agent::text_at(*response, "status", event);
-      status_ = status == "completed" ? event : status;
+      const std::string_view status = said(*response, "status");
+      status_ = status.empty() || status == "completed" ? event : status;
       if (const Json* error = agent::find(*response, "error"); error != nullptr) {
         refuse("an answer that has ended has an error: " + excerpt(agent::dump(*error)));
       }
@@ -335,6 +334,10 @@ void OpenaiResponsesDecoder::take_item(long long index,
   }
   if (is_whole) {
     const std::size_t refusal = joined_parts(item, "content", "refusal", "refusal").size();
+    const bool has_content = agent::find(item, "content") != nullptr && !item["content"].empty();
+    if (has_content && refusal < known.refusal) {
+      refuse("an item lacks a refusal that came in pieces");
+    }
     add_refusal(refusal - std::min(refusal, known.refusal));
     add_sealed(agent::text_at(item, "encrypted_content").size());
   }
@@ -407,6 +410,18 @@ void OpenaiResponsesDecoder::check_whole_arguments(std::string_view pieces,
   }
 }
 
+void OpenaiResponsesDecoder::take_text(Item& known, const Json& event, const agent::Emit& emit) {
+  const std::string_view delta = said(event, "delta");
+  const bool is_of_whole_part =
+      place_in(event, "content_index").value_or(known.parts) < known.parts;
+  if (!delta.empty() && (known.is_whole || is_of_whole_part)) {
+    refuse("a piece of a text comes behind what was said to be the whole of it");
+  }
+  known.was_shown = true;
+  known.text += delta;
+  add_text(delta, emit);
+}
+
 // Of a text in several parts only the first one can be told from the others.
 void OpenaiResponsesDecoder::take_whole_part(Item& known,
                                              long long part,
@@ -414,9 +429,6 @@ void OpenaiResponsesDecoder::take_whole_part(Item& known,
                                              const agent::Emit& emit) {
   if (part == 0 && known.parts == 0) {
     settle_text(known, whole, emit);
-    if (known.text.size() > whole.size()) {
-      refuse("a text that is said to be whole lacks some of its pieces");
-    }
   } else if (!known.text.ends_with(whole)) {
     refuse("the text of an item is another one than its pieces");
   }
@@ -424,7 +436,8 @@ void OpenaiResponsesDecoder::take_whole_part(Item& known,
   ++known.parts;
 }
 
-// What the pieces have left out is the rest of it.
+// What the pieces have left out is the rest of it. Some say none of it once more, or without the
+// blanks at its end.
 void OpenaiResponsesDecoder::settle_text(Item& known,
                                          std::string_view whole,
                                          const agent::Emit& emit) {
@@ -433,6 +446,9 @@ void OpenaiResponsesDecoder::settle_text(Item& known,
     known.text = whole;
   } else if (!known.text.starts_with(whole)) {
     refuse("the text of an item is another one than its pieces");
+  } else if (!whole.empty() &&
+             !agent::is_blank(std::string_view(known.text).substr(whole.size()))) {
+    refuse("a text that is said to be whole lacks some of its pieces");
   }
 }
 
@@ -538,7 +554,8 @@ agent::Reply OpenaiResponsesDecoder::reply() {
     if (is_message && !item.text.empty() && text_of(json) != item.text) {
       json = message_of(item.text);
     }
-    has_refusal = has_refusal || !joined_parts(json, "content", "refusal", "refusal").empty();
+    has_refusal = has_refusal || item.refusal > 0 ||
+                  !joined_parts(json, "content", "refusal", "refusal").empty();
     if (is_call(agent::text_at(json, "type")) && call != calls.end()) {
       json["call_id"] = call->id;
       ++call;

@@ -95,6 +95,13 @@ TEST_CASE("bedrock: a piece of a call's input is of one that has begun", "[provi
         "provider.bad_response");
 }
 
+TEST_CASE("bedrock: no piece comes behind the end of its block", "[providers]") {
+  const std::string text = delta(0, R"({"text":"a"})");
+  const std::string end = frame("contentBlockStop", R"({"contentBlockIndex":0})");
+  CHECK(read(text + end + delta(1, R"({"text":"b"})") + stop() + k_usage).text == "ab");
+  CHECK(failure(text + end + text + stop() + k_usage) == "provider.bad_response");
+}
+
 TEST_CASE("bedrock: calls in pieces, and thoughts that are sealed", "[providers]") {
   const Reply reply = read(
       delta(0, R"({"reasoningContent":{"redactedContent":"c2Vh"}})") + start_call(1, "t1", "f") +

@@ -270,6 +270,48 @@ TEST_CASE("contradictions: what is of two calls, or of none, is no answer", "[pr
   }
 }
 
+TEST_CASE("contradictions: a text behind its end, or beside another first one, is no answer",
+          "[providers]") {
+  const std::string begin = R"({"type":"content_block_start","index":0,"content_block":)"
+                            R"({"type":"text","text":""}})";
+  const std::string piece =
+      R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}})";
+  const std::string end = R"({"type":"content_block_stop","index":0})";
+  const std::string stop = R"({"type":"message_delta","delta":{"stop_reason":"end_turn"}})";
+  struct Row {
+    std::string protocol;
+    std::vector<std::string> events;
+    bool is_answer;
+  };
+  const std::vector<Row> rows = {
+      {"anthropic", {begin, piece, end, stop, R"({"type":"message_stop"})"}, true},
+      {"anthropic", {begin, piece, end, piece, stop, R"({"type":"message_stop"})"}, false},
+      {"anthropic", {begin, piece, end, stop, piece, R"({"type":"message_stop"})"}, false},
+      {"chat",
+       {R"({"choices":[{"delta":{"content":"a"}},{"delta":{"tool_calls":[]},"finish_reason":"stop"}]})"},
+       true},
+      {"chat",
+       {R"({"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"},"finish_reason":"stop"}]})"},
+       false},
+      {"gemini",
+       {R"({"candidates":[{"content":{"parts":[{"text":"a"}]}},{"finishReason":"STOP"}]})"},
+       true},
+      {"gemini",
+       {R"({"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"},)"
+        R"({"content":{"parts":[{"text":"b"}]}}]})"},
+       false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.protocol, row.events);
+    const std::string body = stream_of(row.protocol, row.events);
+    if (row.is_answer) {
+      CHECK(tests::read(*wire_of(row.protocol), body).text == "a");
+    } else {
+      CHECK(tests::failure(*wire_of(row.protocol), body) == "provider.bad_response");
+    }
+  }
+}
+
 TEST_CASE("contradictions: what an answer has counted of its tokens does not shrink",
           "[providers]") {
   struct Row {

@@ -278,7 +278,6 @@ TEST_CASE("openai_responses: the answer is what its deltas said, and what these 
   };
   const std::vector<Row> rows = {
       {message("Hello"), ""},
-      {message("Hel"), ""},
       {R"({"type":"message","content":[]})", ""},
       {R"({"content":"Hello"})", ""},
       {R"({"type":"web_search_call","status":"completed"})",
@@ -301,6 +300,8 @@ TEST_CASE("openai_responses: the answer is what its deltas said, and what these 
   CHECK(read(pieces + done(0, message("Hello")) + end()).text == "Hello");
   CHECK(read(pieces + done(0, message("Hel")) + completed(message("Hello"))).text == "Hello");
   CHECK(read(pieces + completed(message("Hello"))).text == "Hello");
+  CHECK(read(pieces + delta("output_text", 0, " ") + done(0, message("Hel")) + end()).text ==
+        "Hel ");
 }
 
 TEST_CASE("openai_responses: an answer that says two things is none", "[providers]") {
@@ -308,6 +309,14 @@ TEST_CASE("openai_responses: an answer that says two things is none", "[provider
   for (const std::string& body : {
            pieces + done(0, message("Goodbye")) + end(),
            done(0, message("Hel")) + completed(message("Goodbye")),
+           pieces + delta("output_text", 0, "lo") + done(0, message("Hel")) + end(),
+           pieces + done(0, message("Hel")) + delta("output_text", 0, "lo") + end(),
+           pieces + event("response.output_text.done", R"("output_index":0,"text":"Hel")") +
+               event("response.output_text.delta",
+                     R"("output_index":0,"content_index":0,"delta":"lo")") +
+               end(),
+           pieces + delta("refusal", 0, "No.") + done(0, message("Hel")) + end(),
+           pieces + event("response.completed", R"("response":{"status":5})"),
            pieces + event("response.output_text.delta", R"("output_index":0,"delta":7)") + end(),
            done(0, message("Hel")) +
                event("response.completed",
