@@ -336,16 +336,32 @@ class StepBuilder {
 
   // ---- expressions ----
 
+  // Where parts of a value's text stand in the source: cheap for those that come in order.
+  class Places {
+   public:
+    Places(const Problems& problems, const Value& value)
+        : last_(value.text.empty() ? 0 : value.text.size() - 1),
+          offsets_(problems.source().text(), value) {}
+
+    Span of(std::size_t offset, std::size_t length) {
+      return {offsets_.of(std::min(offset, last_)), length};
+    }
+
+   private:
+    std::size_t last_;
+    SourceOffsets offsets_;
+  };
+
   Span span_in(const Value& value, std::size_t offset, std::size_t length) const {
-    SourceOffsets offsets(problems_.source().text(), value);
-    return {offsets.of(std::min(offset, value.text.empty() ? 0 : value.text.size() - 1)), length};
+    return Places(problems_, value).of(offset, length);
   }
 
   void check_expressions(std::size_t number) {
     const Value& item = items_[number];
     for (const std::string_view key : {"when", "for_each"}) {
       if (const Value* value = value_at(item, key); value != nullptr && value->kind == Kind::text) {
-        check_expression(number, *value, value->text, 0, false);
+        Places places(problems_, *value);
+        check_expression(number, places, value->text, 0, false);
       }
     }
     if (const Value* prompt = value_at(item, "prompt")) {
@@ -394,37 +410,38 @@ class StepBuilder {
   }
 
   void check_template(std::size_t number, const Value& value) {
+    Places places(problems_, value);
     for (const agent::TemplatePiece& piece : agent::split_template(value.text)) {
       if (piece.kind == agent::TemplatePiece::Kind::open_tag) {
-        problems_.add(span_in(value, piece.offset, piece.length),
+        problems_.add(places.of(piece.offset, piece.length),
                       "a template tag is not closed",
                       R"(write {{ plan.text }}, and {{ "{{" }} for two braces)");
       } else if (piece.kind == agent::TemplatePiece::Kind::tag) {
         const std::size_t inside = value.text.find(piece.text, piece.offset + 2);
-        check_expression(number, value, piece.text, inside, !steps_[number].for_each.empty());
+        check_expression(number, places, piece.text, inside, !steps_[number].for_each.empty());
       }
     }
   }
 
   // `text` stands in the value from `offset` on.
   void check_expression(std::size_t number,
-                        const Value& value,
+                        Places& places,
                         const std::string& text,
                         std::size_t offset,
                         bool has_item) {
     const auto expression = Expression::parse(text);
     if (!expression) {
-      problems_.add(span_in(value, offset + expression.error().offset, 1),
+      problems_.add(places.of(offset + expression.error().offset, 1),
                     expression.error().message,
                     "for example `test.exit_code == 0`, `plan.output.files`, `fix[*].text`");
       return;
     }
     for (const Path& path : expression->paths()) {
-      check_path(number, path, span_in(value, offset + path.offset, path.length), has_item);
+      check_path(number, path, places.of(offset + path.offset, path.length), has_item);
     }
     const Path* whole = expression->as_path();
     if (whole != nullptr) {
-      check_is_there(number, *whole, span_in(value, offset + whole->offset, whole->length));
+      check_is_there(number, *whole, places.of(offset + whole->offset, whole->length));
     }
   }
 
