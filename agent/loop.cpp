@@ -139,6 +139,7 @@ class RecordingWatcher final : public ToolWatcher {
   bool started(const ToolCall& call) override {
     if (!ending_) {
       ending_ = interceptors_.killed();
+      is_switched_off_ = ending_.has_value();
     }
     if (ending_) {
       return false;
@@ -227,6 +228,8 @@ class RecordingWatcher final : public ToolWatcher {
   std::set<std::string> suspended_calls() const {
     return is_over() ? std::set<std::string>() : suspended_;
   }
+  // By the kill switch, before a call began.
+  bool is_switched_off() const { return is_switched_off_; }
 
  private:
   // A call that is `fatal` was among them.
@@ -244,7 +247,8 @@ class RecordingWatcher final : public ToolWatcher {
     }
     const bool has_earlier_life =
         was_parked_ || recorder_.state().started_calls.contains(result.call_id);
-    return stop_.stop_requested() || (has_earlier_life && (ending_ || put_off_));
+    return stop_.stop_requested() || is_switched_off_ ||
+           (has_earlier_life && (ending_ || put_off_));
   }
 
   void note(const HookDecision& decision) {
@@ -296,6 +300,7 @@ class RecordingWatcher final : public ToolWatcher {
   std::map<std::string, ToolCall> started_;
   std::map<std::string, std::vector<std::string>> context_;  // by call id
   std::optional<Ending> ending_;
+  bool is_switched_off_ = false;  // that is why
   std::optional<Ending> parked_;
   std::optional<Ending> put_off_;
   std::set<std::string> suspended_;
@@ -891,6 +896,7 @@ class Run {
     ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
     suspended_ = watcher.suspended_calls();
     is_killed_ = watcher.ending().has_value();
+    is_switched_off_ = watcher.is_switched_off();
     return watcher.ending() ? Done(std::unexpected(*watcher.ending())) : Done();
   }
 
@@ -959,12 +965,14 @@ class Run {
   }
 
   // Calls that wait stay open, and so do those behind one that goes on with the run, and those that
-  // the run's being stopped has kept from running, or a limit of them that can be raised.
+  // the run's being stopped has kept from running, the kill switch, or a limit of them that can be
+  // raised.
   bool leaves_calls_open(const Ending& ending) const {
     const Approvals& approvals = recorder_.state().approvals;
     return approvals.are_pending() || !suspended_.empty() ||
            (ending.error && ending.error->code == Code::run_tool_call_limit) ||
-           cancellation_.stop().stop_requested() || (!approvals.parked.empty() && is_killed_);
+           cancellation_.stop().stop_requested() || is_switched_off_ ||
+           (!approvals.parked.empty() && is_killed_);
   }
 
   // What a run that ended early has of an answer goes the way of an answer: not past a guardrail.
@@ -1084,9 +1092,10 @@ class Run {
   std::int64_t news_after_ = -1;  // the turn that the tools were last asked behind
   std::optional<Ending> left_;    // where calls have left what git or errand would obey
   bool is_finishing_ = false;
-  bool is_killed_ = false;    // while calls were to run
-  bool is_approved_ = false;  // the answer, by hooks and guardrails
-  bool is_withheld_ = false;  // the same: it is nobody's to read
+  bool is_killed_ = false;        // while calls were to run
+  bool is_switched_off_ = false;  // the same, by the kill switch
+  bool is_approved_ = false;      // the answer, by hooks and guardrails
+  bool is_withheld_ = false;      // the same: it is nobody's to read
 };
 
 }  // namespace

@@ -232,7 +232,7 @@ bool waits_for_a_person(const RecordedRun& run, const agent::Environment& enviro
                                 agent::is_parked(member->finished->result);
     const auto own = has_stopped_it ? recall(run.store, member->run_id, environment)
                                     : agent::Result<RecordedRun>(std::unexpected(agent::Error{}));
-    return own && waits_for_a_person(*own, environment);
+    return own && !answer_of(*own) && waits_for_a_person(*own, environment);
   });
 }
 

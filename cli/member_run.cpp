@@ -49,9 +49,14 @@ Result<RunSource> source_of(const MemberRun& member, const Plan& plan, const Con
   }
   TRY(check_is_own(*earlier, member.anew));
   const auto& finished = earlier->past.state.finished;
-  source.says_own_prompt = !plan.is_flow() && finished && agent::needs_message(finished->exit_code);
+  source.says_own_prompt = !plan.is_flow() && member.tries_again && finished &&
+                           agent::needs_message(finished->exit_code);
   source.earlier = *std::move(earlier);
   return source;
+}
+
+bool is_failed_try(const RecordedRun& run, const agent::RunResult& answer) {
+  return answer.exit_code != 0 && agent::can_be_carried_on(run.past.state, answer.exit_code);
 }
 
 // The limits that it was given by itself stay: the command line of the whole has none for it.
@@ -96,7 +101,8 @@ Result<agent::RunResult> begin_or_carry_on(RunWorld world,
                                            Plan plan,
                                            const OutsideInput& said) {
   TRY_ASSIGN(RunSource source, source_of(member, plan, world.context));
-  if (auto answer = source.earlier ? answer_of(*source.earlier) : std::nullopt) {
+  if (auto answer = source.earlier ? answer_of(*source.earlier) : std::nullopt;
+      answer && !(member.tries_again && is_failed_try(*source.earlier, *answer))) {
     return *std::move(answer);
   }
   TRY(tell(said, source, world, plan));

@@ -20,6 +20,7 @@ struct MemberRun {
   std::string session;  // what it is called; may be empty
   // By an earlier process of the run that it is a member of.
   std::optional<agent::MemberRecord> recorded = std::nullopt;
+  bool tries_again = false;       // it failed, as that has heard
   std::filesystem::path journal;  // of that; empty: none is kept
   std::string anew;               // what may be done where it cannot be carried on
 };

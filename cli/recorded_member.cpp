@@ -69,13 +69,6 @@ std::optional<RunResult> RecordedMember::left_off(agent::Error why) const {
   return result;
 }
 
-std::optional<RunResult> answer_of(const RecordedRun& run) {
-  const auto& finished = run.past.state.finished;
-  const bool is_over = finished && (finished->exit_code == 0 ||
-                                    !agent::can_be_carried_on(run.past.state, finished->exit_code));
-  return is_over ? finished : std::nullopt;
-}
-
 void take_bill(RunResult& result, const RunResult& bill) {
   result.usage = bill.usage;
   result.cost = bill.cost;
@@ -101,6 +94,10 @@ SubAgentsSince sub_agents_since(const RecordedRun& run,
     const RecordedMember member(sub_agent.record, run.store, environment);
     if (finished) {
       auto anew = member.heard_anew();
+      if (const auto answer = member.answer(); answer && anew) {
+        const RunResult bill = std::exchange(anew->result, *answer);
+        take_bill(anew->result, bill);
+      }
       if (anew || (finished->suspended && has_news)) {
         auto& left_off = since.left_off.emplace_back(anew ? *std::move(anew) : *finished);
         left_off.suspended = finished->suspended && !has_news;

@@ -23,7 +23,7 @@ class RecordedMember {
                  const std::filesystem::path& journal,
                  const agent::Environment& environment);
 
-  // How it has ended for good; nullopt: there is something left to do of it, or no record.
+  // As answer_of(); nullopt: no record, too.
   std::optional<agent::RunResult> answer() const;
   // How it has ended the last time; nullopt: it has not, or there is no record.
   std::optional<agent::RunResult> ending() const;
@@ -44,9 +44,6 @@ class RecordedMember {
   const agent::Environment& environment_;
   agent::Result<RecordedRun> own_;
 };
-
-// How a run has ended for good; nullopt: there is something left to do of it.
-std::optional<agent::RunResult> answer_of(const RecordedRun& run);
 
 // Its bill is that one's.
 void take_bill(agent::RunResult& result, const agent::RunResult& bill);

@@ -373,6 +373,14 @@ bool needs_message(const RecordedRun& run) {
   return finished && (agent::needs_message(finished->exit_code) || has_unread_answer(run));
 }
 
+std::optional<agent::RunResult> answer_of(const RecordedRun& run) {
+  const auto& finished = run.past.state.finished;
+  const bool has_ended =
+      finished && (agent::needs_message(finished->exit_code) ||
+                   !agent::can_be_carried_on(run.past.state, finished->exit_code));
+  return has_ended ? finished : std::nullopt;
+}
+
 Result<void> check_resumable(const RecordedRun& run, bool has_message) {
   if (run.begun.made_from.agent_text.empty()) {
     return not_carried_on(

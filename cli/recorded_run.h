@@ -101,6 +101,10 @@ agent::Result<void> check_resumable(const RecordedRun& run, bool has_message);
 // written to its reader.
 bool needs_message(const RecordedRun& run);
 
+// How a run has ended by itself, well or not, as who has begun it is to hear: only a new message,
+// or another try, goes on with it. nullopt: there is something left to do of it.
+std::optional<agent::RunResult> answer_of(const RecordedRun& run);
+
 // cli.usage where nobody knows that the run is the user's: what was said and done in it is a
 // stranger's word. `help` says what may be done.
 agent::Result<void> check_is_own(const RecordedRun& run, std::string help);
