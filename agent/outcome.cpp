@@ -229,6 +229,10 @@ bool is_parked(const RunResult& result) {
   return result.error && result.error->code == Code::tool_confirmation_required;
 }
 
+bool has_waited_too_long(const RunResult& result) {
+  return result.error && result.error->code == Code::durable_signal_timeout;
+}
+
 ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model) {
   const auto found = std::ranges::find(models, model, &ModelUse::model);
   return found != models.end() ? *found : models.emplace_back(ModelUse{.model = model});

@@ -150,6 +150,8 @@ void add_uses(RunResult& result, const std::vector<ModelUse>& more);
 bool is_meant_for_all(const RunResult& member);
 // Whether it waits for a person's answer to a call, of its own or of a member.
 bool is_parked(const RunResult& result);
+// Nobody has answered in time: carried on once more, its model reads that.
+bool has_waited_too_long(const RunResult& result);
 // Of one that has ended.
 MemberResult member_result(std::string member, const RunResult& result);
 constexpr std::string_view k_result_schema = "errand.result/1";

@@ -104,7 +104,7 @@ Ending how_it_was_stopped(const agent::Cancellation& stop) {
 }
 
 // Whether it goes on where the flow does, whatever its step's `on_error`: it was stopped, it waits
-// for a person, another process has it, its record could not be written, what ended it is meant for
+// for a person, or did so for too long, another process has it, its record could not be written, what ended it is meant for
 // all, or is the whole's limit.
 bool is_suspended(const RunResult& result, const agent::Cancellation& stop) {
   if (!result.error) {
@@ -112,7 +112,7 @@ bool is_suspended(const RunResult& result, const agent::Cancellation& stop) {
   }
   const auto of_the_whole = stop.ending();
   return result.error->is_taken || result.error->write_failed || agent::is_meant_for_all(result) ||
-         agent::is_parked(result) ||
+         agent::is_parked(result) || agent::has_waited_too_long(result) ||
          agent::status_of(result.exit_code) == agent::Status::cancelled ||
          (of_the_whole && of_the_whole->error && of_the_whole->error->code == result.error->code);
 }

@@ -1090,6 +1090,11 @@ agent::RunRequest RunSession::make_request() {
       .time_above = world_.time_above,
       .left_off = std::move(since.left_off),
       .answered = std::move(since.answered)};
+  for (const agent::AgentSpec* above : world_.above) {  // whose calls may not wait as long
+    auto& deadline = request.started.plan.approval_deadline;
+    const auto& of_above = above->approval.deadline;
+    deadline = deadline && of_above ? std::min(deadline, of_above) : deadline ? deadline : of_above;
+  }
   if (checks_) {
     request.started.plan.checked_files = checks_->files();
   }

@@ -96,6 +96,11 @@ std::optional<Ending> what_it_waits_for(const std::string& who,
                                             result.resume_cmd)},
         .stop = result.stop};
   }
+  if (agent::has_waited_too_long(result)) {
+    Error error = *result.error;
+    error.message = fmt::format("{}: {}", who, error.message);
+    return Ending{.error = std::move(error), .stop = result.stop};
+  }
   const bool is_over = agent::status_of(result.exit_code) == agent::Status::ok ||
                        agent::status_of(result.exit_code) == agent::Status::failed;
   is_stopped = is_stopped || (result.error && result.error->code == Code::guardrail_killed);

@@ -27,7 +27,7 @@ Json lines_of(std::string_view text) {
 }
 
 bool waits_for_a_person(const MemberEnd& end) {
-  return end.is_suspended && is_parked(end.result);
+  return end.is_suspended && (is_parked(end.result) || has_waited_too_long(end.result));
 }
 
 Result<Expression> parsed(std::string_view text) {

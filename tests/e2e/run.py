@@ -661,9 +661,10 @@ class Checker:
 
     def suspended(self, events, finished):
         """Where the run is stopped, or a sub-agent is cut off with it: the calls of the last reply that have no result yet.
-        So are a hand-over and calls too many, which go on where more of them are allowed."""
+        So are a hand-over and calls too many, which go on where more of them are allowed, and those that the kill
+        switch kept from beginning."""
         code = events[-1]["result"]["exit_code"]
-        if code == 0 or code not in (83, 87, *STOPPED) and not any(
+        if code == 0 or code not in (83, 87, 96, *STOPPED) and not any(
                 event["call_id"] and event["call_id"] not in finished
                 for event in events if event["type"] == "member.started"):
             return []
