@@ -4,6 +4,7 @@
 #include "config/check.h"
 #include "config/shapes.h"
 #include "config/template.h"
+#include "config/yaml/yaml.h"
 
 #include <fmt/format.h>
 
@@ -103,15 +104,67 @@ std::string replacement(const Reference& reference,
   return {};
 }
 
-void expand_below(Value& value, const agent::Environment& environment, Problems& problems) {
+class Expander {
+ public:
+  Expander(const agent::Environment& environment, Problems& problems)
+      : environment_(environment), problems_(problems) {}
+
+  // In a template, what comes from a variable is quoted for it.
+  void expand(Value& value, bool is_template);
+  void expand_below(Value& value);
+
+ private:
+  const agent::Environment& environment_;
+  Problems& problems_;
+  std::size_t left_ = YamlLimits().text_bytes;  // of what the references of all texts bring
+  bool is_full_ = false;                        // one of them has brought more
+};
+
+void Expander::expand(Value& value, bool is_template) {
+  if (value.text.contains('\0')) {
+    problems_.add(value.span, "a NUL character in the text", "take the escape out");
+  }
+  std::string expanded;
+  std::size_t at = 0;
+  while (const auto reference = is_full_ ? std::nullopt : next_reference(value.text, at)) {
+    expanded.append(value.text, at, reference->offset - at);
+    if (reference->name == "$") {
+      expanded += "${";
+    } else {
+      std::string found = replacement(*reference, value, environment_, problems_);
+      found = is_template ? quoted_for_template(found) : std::move(found);
+      if (found.size() > left_) {
+        is_full_ = true;
+        problems_.add(span_of(*reference, value, problems_),
+                      fmt::format("the variables of the file bring more than {} bytes of text",
+                                  YamlLimits().text_bytes),
+                      "name fewer of them, or smaller ones");
+        return;
+      }
+      left_ -= found.size();
+      expanded += found;
+      if (is_taken(*reference, environment_)) {
+        value.variables.emplace_back(reference->name);
+      }
+    }
+    at = reference->offset + std::max(reference->length, k_open.size());
+    if (reference->name == "$") {
+      at = reference->offset + k_escape.size();
+    }
+  }
+  expanded.append(value.text, std::min(at, value.text.size()));
+  value.text = std::move(expanded);
+}
+
+void Expander::expand_below(Value& value) {
   if (value.kind == Kind::text) {
-    expand_text(value, false, environment, problems);
+    expand(value, false);
   }
   for (Value& item : value.items) {
-    expand_below(item, environment, problems);
+    expand_below(item);
   }
   for (Entry& entry : value.entries) {
-    expand_below(entry.value, environment, problems);
+    expand_below(entry.value);
   }
 }
 
@@ -130,42 +183,14 @@ std::string without_references(std::string_view text) {
   return masked;
 }
 
-void expand_text(Value& value,
-                 bool is_template,
-                 const agent::Environment& environment,
-                 Problems& problems) {
-  if (value.text.contains('\0')) {
-    problems.add(value.span, "a NUL character in the text", "take the escape out");
-  }
-  std::string expanded;
-  std::size_t at = 0;
-  while (const auto reference = next_reference(value.text, at)) {
-    expanded.append(value.text, at, reference->offset - at);
-    if (reference->name == "$") {
-      expanded += "${";
-    } else {
-      const std::string found = replacement(*reference, value, environment, problems);
-      expanded += is_template ? quoted_for_template(found) : found;
-      if (is_taken(*reference, environment)) {
-        value.variables.emplace_back(reference->name);
-      }
-    }
-    at = reference->offset + std::max(reference->length, k_open.size());
-    if (reference->name == "$") {
-      at = reference->offset + k_escape.size();
-    }
-  }
-  expanded.append(value.text, std::min(at, value.text.size()));
-  value.text = std::move(expanded);
-}
-
 void expand_environment(Value& root, const agent::Environment& environment, Problems& problems) {
+  Expander expander(environment, problems);
   for (Entry& entry : root.entries) {
     const bool is_template = entry.key == "instructions" || entry.key == "prompt";
     if (is_template && entry.value.kind == Kind::text) {
-      expand_text(entry.value, true, environment, problems);
+      expander.expand(entry.value, true);
     } else if (!is_free_key(entry.key)) {
-      expand_below(entry.value, environment, problems);
+      expander.expand_below(entry.value);
     }
   }
 }

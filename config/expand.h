@@ -11,15 +11,9 @@
 
 namespace config {
 
-// Expands each text of the agent file's tree in place, but for x-* keys at the top. Unset variables
-// and broken references become problems with their column.
+// Expands each text of the agent file's tree in place, but for x-* keys at the top. Unset
+// variables, broken references and those that bring too much become problems with their column.
 void expand_environment(Value& root, const agent::Environment& environment, Problems& problems);
-
-// One text. In a template, what comes from a variable is quoted for it.
-void expand_text(Value& value,
-                 bool is_template,
-                 const agent::Environment& environment,
-                 Problems& problems);
 
 // The text with its references to variables made unreadable, byte for byte: what templates are
 // checked on, before expansion.

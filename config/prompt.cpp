@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t k_largest_context_file = 1'048'576;
 constexpr std::size_t k_most_context = 32u << 20;  // bytes of text in all
+constexpr std::size_t k_most_filled = 32u << 20;   // of a template with its values
 constexpr const char* k_attaching = "attaching a file that the prompt names";
 
 using Values = std::map<std::string, std::string>;
@@ -52,7 +53,7 @@ struct Filled {
   }
 };
 
-Filled fill(std::string_view text, const Values& values) {
+agent::Result<Filled> fill(std::string_view key, std::string_view text, const Values& values) {
   Filled filled;
   for (const Piece& piece : parse_template(text)) {
     const std::size_t from = filled.text.size();
@@ -61,6 +62,12 @@ Filled fill(std::string_view text, const Values& values) {
     } else if (const auto value = values.find(piece.text); value != values.end()) {
       filled.text += value->second;
       filled.values.push_back({.from = from, .end = filled.text.size(), .name = piece.text});
+    }
+    if (filled.text.size() > k_most_filled) {
+      return agent::fail(
+          agent::Code::cli_usage,
+          fmt::format("with its parameters, `{}` is more than {} MiB", key, k_most_filled >> 20),
+          "give shorter values, or name them less often");
     }
   }
   return filled;
@@ -270,13 +277,14 @@ agent::Result<Rendered> render(const agent::AgentSpec& spec,
   TRY_ASSIGN(const Values values, bind(spec, parameters, unneeded));
   const NamedFiles files(spec.directory, reading);
   Rendered rendered;
-  rendered.instructions = fill(spec.instructions, values).text;
+  TRY_ASSIGN(Filled instructions, fill("instructions", spec.instructions, values));
+  rendered.instructions = std::move(instructions.text);
   TRY(add_context(spec.context, files, rendered));
   if (prompt_from_outside) {
     rendered.prompt = *prompt_from_outside;
     return rendered;
   }
-  Filled prompt = fill(spec.prompt, values);
+  TRY_ASSIGN(Filled prompt, fill("prompt", spec.prompt, values));
   TRY(add_mentioned_files(
       prompt, parameters, out_of_a_file, files, NamedFiles({}, reading), rendered));
   rendered.prompt = std::move(prompt.text);

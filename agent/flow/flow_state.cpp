@@ -11,7 +11,8 @@
 namespace agent::flow {
 namespace {
 
-constexpr int k_could_not_be_run = 126;  // as a shell says it
+constexpr std::size_t k_most_rendered = 32u << 20;  // bytes of a text with what steps have brought
+constexpr int k_could_not_be_run = 126;             // as a shell says it
 
 // A list or a map stands in a text as JSON, and a text as it is.
 std::string text_of(const Json& value) {
@@ -406,6 +407,14 @@ Result<std::string> FlowState::rendered(std::string_view text, const Lookup& loo
           "null; `when` keeps a step from being run without it");
     }
     all += text_of(value);
+    if (all.size() > k_most_rendered) {
+      return fail(
+          Code::team_invalid,
+          fmt::format("with what its steps have brought, a prompt or parameter is more than "
+                      "{} MiB",
+                      k_most_rendered >> 20),
+          "name what steps have brought less often, or a part of it");
+    }
   }
   return all;
 }

@@ -193,6 +193,8 @@ class Server:
             return
         if behaviour == "lists without end":
             more = {"nextCursor": "1"}
+        if behaviour == "goes on by a number":
+            more = {"nextCursor": 1}
         if behaviour == "has pages":
             tools = [tool(f"f{page}")]
             more = {"nextCursor": str(page + 1)} if page < 3 else {}
@@ -405,6 +407,10 @@ class Server:
         elif behaviour == "asks and does not read":
             for one in range(40_000):
                 self.send(id="x" * 4_000 + str(one), method="ping")
+        elif behaviour == "is stateless, and asks ten times":
+            self.asked = getattr(self, "asked", 0) + 1
+            self.send(id=number, result={"resultType": "input_required", "inputRequests": {}, "requestState": "x"}
+                      if self.asked <= 10 else {"resultType": "complete", **text})
         elif behaviour.endswith("wants to be asked more"):
             self.asked = getattr(self, "asked", 0) + 1
             self.send(id=number, result={"resultType": "input_required", "inputRequests": {}, "requestState": "x",
@@ -465,6 +471,7 @@ ROWS = {
     "dies in the list": dict(code=69, said="ended with exit status 1"),
     "has no list": dict(code=69, said="without `tools`"),
     "lists without end": dict(code=69, said="has no last page"),
+    "goes on by a number": dict(code=69, said="with a `nextCursor` that is no text"),
     "one endless line at the start": dict(code=69, said="a line of more than 64 MiB"),
     "has pages": dict(calls=["f0", "f3"], results=["did f0", "did f3"]),
     "writes noise": dict(results=["did f", "did g"]),
@@ -577,6 +584,7 @@ ROWS = {
     "floods notifications": dict(calls=["f"], results=["did f"]),
     "asks and does not read": dict(calls=["f"], results=["does not read what it is sent"]),
     "wants to be asked more": dict(calls=["f"], results=["asked 1"]),
+    "is stateless, and asks ten times": dict(calls=["f"], results=["did f"]),
     "is stateless, and wants to be asked more": dict(calls=["f"], results=["still asks after 10 answers"], failed=["mcp.tool_call"]),
     "tells its environment": dict(calls=["f"], results=["GIVEN,"], never=["A_SECRET_TOKEN"],
                                   settings="env: {GIVEN: b}"),

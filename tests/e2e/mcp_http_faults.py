@@ -228,6 +228,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.error(asked, -32603, "Subscription limit reached")
         elif "is down" in behaviour and server.listens == 1:
             self.send(503, b"restarting")
+        elif "wants a login of" in behaviour:
+            self.send(401, b"who are you?", WWW_Authenticate="Bearer")
         elif "forbids" in behaviour:
             self.send(404)
         elif "never says" in behaviour:
@@ -361,11 +363,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer_older_form(self, asked):
         wants = {"is of 2024, and wants a login": 401, "is of 2024, and is out of order": 503}.get(self.server.behaviour)
+        forgets = self.server.behaviour == "is of 2024, and forgets its session"
         if asked.method == "GET" and wants:
             self.send(wants, b"not now", WWW_Authenticate="Bearer")
         elif asked.method == "GET":
             self.open_stream()
-            path = {"is of 2024, and sends elsewhere": "http://127.0.0.2:9/messages",
+            self.server.sessions += 1
+            path = {"is of 2024, and forgets its session": f"/messages?id={self.server.sessions}",
+                    "is of 2024, and sends elsewhere": "http://127.0.0.2:9/messages",
                     "is of 2024, and sends to another port": "//127.0.0.1:9/messages",
                     "is of 2024, and names a relative address": "messages?id=1",
                     "is of 2024, and names a query": "?id=1",
@@ -384,6 +389,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wait_until_cut()
         elif asked.path == "/mcp":
             self.send(405)
+        elif forgets and asked.name == "tools/call" and asked.path.endswith("id=1"):
+            self.send(404, b"no session")
         elif self.server.behaviour == "is of 2024, and refuses what is sent there":
             self.send(400, b"no")
         elif self.server.behaviour == "is of 2024, and answers a call at once" and asked.name == "tools/call":
@@ -569,6 +576,8 @@ ROWS = {
         REFUSED, said="does not tell when its tools change: Subscription limit reached (-32603)"),
     "is stateless, and forbids to be listened to": dict(
         REFUSED, said="does not tell when its tools change: answers with HTTP status 404"),
+    "is stateless, and wants a login of who listens to it": dict(
+        REFUSED, said="does not tell when its tools change: "),
     "is stateless, and sends garbage to who listened to it": dict(
         REFUSED, said="does not tell when its tools change: sent what is neither JSON"),
     "is stateless, and never says that it is heard": dict(GOOD, added={}, check=all_of(listens(1), is_cut)),
@@ -581,6 +590,7 @@ ROWS = {
     "is of 2024, and names a query": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and names its host": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and answers a call at once": dict(GOOD, revision="2024-11-05"),
+    "is of 2024, and forgets its session": dict(GOOD, revision="2024-11-05", check=times("initialize", 4)),
     "is of 2024, and names a second address": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and sends elsewhere": dict(code=69, check=is_never_asked_again,
                                            said="not its own, and is not sent any: http://127.0.0.2:9/messages"),

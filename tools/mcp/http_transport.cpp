@@ -40,6 +40,7 @@ constexpr Milliseconds k_farewell{2'000};                      // for the end of
 constexpr Milliseconds k_longest_pause{60'000};
 constexpr Milliseconds k_ears{
     2'000};  // that the server has to open the stream of what it says itself
+constexpr int k_most_unheard = 3;    // in a row, before a person is told
 constexpr int k_most_fruitless = 5;  // times that a stream is taken up again, and says nothing
 constexpr std::string_view k_cancelled = "notifications/cancelled";
 constexpr std::int64_t k_no_session = -32000;
@@ -378,7 +379,7 @@ bool HttpTransport::ask_and_hear(const Outgoing& message, const std::stop_token&
     return false;
   }
   unheard_ = has_said_something || is_refused ? 0 : unheard_ + 1;
-  if (unheard_ == k_most_fruitless) {  // it may still be back
+  if (unheard_ == k_most_unheard) {  // it may still be back
     fail(message,
          is_refusal ? refused(*response)
          : response ? transport_error("ends its answer before it says anything")
