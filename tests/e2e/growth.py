@@ -82,9 +82,21 @@ steps:
     yield "script.yaml", script([{"tool_calls": [{"list_directory": {"path": "."}}]}, "Done."])
 
 
+def names_in_a_prompt(count):
+    yield "agent.yaml", f"""version: 1
+name: growth
+steps:
+  - {{name: x, agent: each.yaml, prompt: go}}
+  - {{name: y, agent: each.yaml, prompt: "{'{{ x.text }}' * count}"}}
+"""
+    yield "each.yaml", AGENT.format(model=REPLAY)
+    yield "script.yaml", script(["Done."])
+
+
 # What makes the files, of how much of it; and what is measured, where it comes after a run that ends with 92.
 ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "commands of one reply": (commands_of_one_reply, 100),
         "turns": (turns, 250), "keys of a call": (keys_of_a_call, 10_000), "a near-miss in a file": (near_miss, 20_000),
+        "names in a prompt": (names_in_a_prompt, 5_000),
         "members that wait": (members_that_wait, 32, ["runs", "pending"])}
 # By protocol: MiB of an answer, and how many copies memory may hold of its text and of a call's arguments. Responses
 # streams all of it three times, twice of them in one event; the parts of Gemini's are kept as they came, beside the

@@ -37,6 +37,30 @@ TEST_CASE("prompt: parameters and defaults are put in", "[config]") {
   CHECK(rendered->prompt == "Review HEAD~1, 3 deep");
 }
 
+TEST_CASE("prompt: what parameters bring is bounded", "[config]") {
+  const auto agent = load("prompt: \"{{ p }}{{ p }}\"\nparameters: {p: {type: string}}\n");
+  const auto rendered = [&](std::size_t size) {
+    return config::render(agent, {{"p", std::string(size, 'x')}}, {}, {});
+  };
+  constexpr std::size_t k_half = 16u << 20;
+  REQUIRE(rendered(k_half));
+  CHECK(rendered(k_half)->prompt.size() == 2 * k_half);
+  const auto refused = rendered(k_half + 1);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message == "with its parameters, `prompt` is more than 32 MiB");
+}
+
+TEST_CASE("prompt: what variables bring is bounded", "[config]") {
+  const std::string text = "instructions: ${env:A}${env:A}\nprompt: ${env:B}\n";
+  constexpr std::size_t k_most = 4u << 20;
+  const agent::Environment fits{{"A", std::string(k_most / 2 - 1, 'a')}, {"B", "bb"}};
+  CHECK(load(text, fits).prompt == "bb");
+  const auto report = parse(k_head + text, {{"A", std::string(k_most / 2 - 1, 'a')}, {"B", "bbb"}});
+  REQUIRE(report.errors.size() == 1);
+  CHECK(report.errors[0].message ==
+        "the variables of the file bring more than 4194304 bytes of text");
+}
+
 TEST_CASE("prompt: what was put in is not read again", "[config]") {
   const auto rendered = config::render(load(k_two), {{"target", "{{ depth }} ${env:X}"}}, {}, {});
   REQUIRE(rendered);

@@ -186,6 +186,23 @@ TEST_CASE("flow state: a step whose `when` does not hold is skipped, and those b
   CHECK_FALSE(state.members()[1].exit_code);
 }
 
+TEST_CASE("flow state: what steps have brought makes no prompt without end") {
+  std::vector<StepSpec> steps = {command_step("test"), agent_step("note", {0})};
+  steps[1].prompt = "{{ test.text }}{{ test.text }}";
+  constexpr std::size_t k_half = 16u << 20;
+  for (const std::size_t more : {0u, 1u}) {
+    FlowState state(steps, Json::object());
+    begun(state);
+    MemberEnd end = exited(0);
+    end.result.text = std::string(k_half + more, 'x');
+    state.end({.step = 0}, std::move(end));
+    begun(state);
+    const auto task = state.task_of({.step = 1});
+    CHECK(task.has_value() == (more == 0));
+    CHECK((task || task.error().message.contains("more than 32 MiB")));
+  }
+}
+
 TEST_CASE("flow state: a failure ends the flow as the step ended, or does not") {
   std::vector<StepSpec> steps = {agent_step("plan"), agent_step("note", {0})};
   SECTION("an agent's") {

@@ -68,6 +68,28 @@ TEST_CASE("edit_file: several places need replace_all", "[tools]") {
   CHECK(folder.read("a.txt") == "x\ny x\ny\nbar\nx\ny\n");
 }
 
+TEST_CASE("edit_file: what it makes is bounded, in places and in bytes", "[tools]") {
+  constexpr std::size_t k_most_places = 1'000'000;
+  const FileFolder folder;
+  folder.write("a.txt", std::string(k_most_places, 'a'));
+  CHECK(edit(folder, "a", "b", true).code == std::nullopt);
+  CHECK(folder.read("a.txt") == std::string(k_most_places, 'b'));
+
+  folder.write("a.txt", std::string(k_most_places + 1, 'a'));
+  const auto refused = edit(folder, "a", "b", true);
+  CHECK(refused.code == Code::tool_failed);
+  CHECK(refused.message == "old_string occurs more than 1000000 times in `a.txt`");
+  CHECK(folder.read("a.txt") == std::string(k_most_places + 1, 'a'));
+
+  folder.write("a.txt", "a|a");
+  constexpr std::size_t k_half = 32u << 20;
+  CHECK(edit(folder, "a", std::string(k_half, 'b'), true).message ==
+        "`a.txt` would be larger than 64 MB");
+  CHECK(folder.read("a.txt") == "a|a");
+  CHECK(edit(folder, "a|a", std::string(2 * k_half, 'b')).code == std::nullopt);
+  CHECK(folder.read("a.txt").size() == 2 * k_half);
+}
+
 TEST_CASE("edit_file: says why a text is not there", "[tools]") {
   const FileFolder folder;
   folder.write("a.txt", "one\n\tif (x) {\n\t\treturn;\n\t}\n");
