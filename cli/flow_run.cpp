@@ -104,8 +104,8 @@ Ending how_it_was_stopped(const agent::Cancellation& stop) {
 }
 
 // Whether it goes on where the flow does, whatever its step's `on_error`: it was stopped, it waits
-// for a person, or did so for too long, another process has it, its record could not be written, what ended it is meant for
-// all, or is the whole's limit.
+// for a person, or did so for too long, another process has it, its record could not be written,
+// what ended it is meant for all, or is the whole's limit.
 bool is_suspended(const RunResult& result, const agent::Cancellation& stop) {
   if (!result.error) {
     return false;

@@ -39,8 +39,8 @@ constexpr Milliseconds k_short{30'000};                        // for what nobod
 constexpr Milliseconds k_farewell{2'000};                      // for the end of a session
 constexpr Milliseconds k_longest_pause{60'000};
 constexpr Milliseconds k_ears{
-    2'000};  // that the server has to open the stream of what it says itself
-constexpr int k_most_unheard = 3;    // in a row, before a person is told
+    2'000};                        // that the server has to open the stream of what it says itself
+constexpr int k_most_unheard = 3;  // in a row, before a person is told
 constexpr int k_most_fruitless = 5;  // times that a stream is taken up again, and says nothing
 constexpr std::string_view k_cancelled = "notifications/cancelled";
 constexpr std::int64_t k_no_session = -32000;
