@@ -1035,7 +1035,7 @@ void RunSession::tell_of_lost_grant(const agent::Approvals::Grant& grant,
       now != grant.tool_sha256 ? agent::k_said_by_server : changed_setting;
   warn(fmt::format("--keep-grants: `{}` is asked for again: {}",
                    agent::one_line(grant.rule),
-                   is_told_by_server && now.empty() ? "the tool is not there any more"
+                   is_told_by_server && now.empty() ? "the tool is not offered now"
                    : changed.empty()
                        ? "nothing shows that you approved it for this run, as it is now"
                        : fmt::format("{} has changed since it was approved", changed)));

@@ -227,13 +227,15 @@ Hunk hunk_from(std::string_view content, const Edit& edit, std::size_t index) {
   const std::size_t before = first == 0 ? std::string_view::npos : content.rfind('\n', first - 1);
   Hunk hunk{.begin = before == std::string_view::npos ? 0 : before + 1, .end = 0, .last = index};
   std::size_t from = hunk.begin;
+  std::size_t line_end = from;  // looked for once a line: one may be the whole file
   for (;; ++hunk.last) {
     const std::size_t at = edit.places[hunk.last];
     hunk.new_lines += content.substr(from, at - from);
     hunk.new_lines += edit.new_text;
     from = at + edit.old_text.size();
     const bool ends_line = from > hunk.begin && content[from - 1] == '\n';
-    hunk.end = ends_line && edit.new_text.ends_with('\n') ? from : end_of_line(from);
+    line_end = from < line_end ? line_end : end_of_line(from);
+    hunk.end = ends_line && edit.new_text.ends_with('\n') ? from : line_end;
     if (hunk.last + 1 == edit.places.size() || edit.places[hunk.last + 1] >= hunk.end) {
       break;
     }
