@@ -96,6 +96,15 @@ bool is_idempotent(const Toolbox& toolbox, std::string_view tool) {
   return found != tools.end() && found->idempotent;
 }
 
+// Of what ends a run while calls of it go on later: that somebody is to be asked is the weakest.
+int strength_of(const Ending& ending) {
+  const auto code = ending.error ? ending.error->code : Code::internal;
+  return is_meant_for_all(code)                     ? 3
+         : code == Code::tool_confirmation_required ? 0
+         : code == Code::durable_signal_timeout     ? 1
+                                                    : 2;
+}
+
 class RecordingWatcher final : public ToolWatcher {
  public:
   RecordingWatcher(Recorder& recorder,
@@ -194,7 +203,7 @@ class RecordingWatcher final : public ToolWatcher {
 
   void suspended(const ToolCall& call, const Ending& why) override {
     suspended_.insert(call.id);
-    if (!put_off_) {
+    if (!put_off_ || strength_of(why) > strength_of(*put_off_)) {
       put_off_ = why;
     }
   }

@@ -220,7 +220,10 @@ ModelUse& ModelUse::operator-=(const ModelUse& part) {
 }
 
 bool is_meant_for_all(const RunResult& member) {
-  const auto code = member.error ? std::optional(member.error->code) : std::nullopt;
+  return member.error && is_meant_for_all(member.error->code);
+}
+
+bool is_meant_for_all(Code code) {
   return code == Code::guardrail_killed || code == Code::run_declined ||
          code == Code::tool_policy_blocked;
 }

@@ -148,6 +148,7 @@ void add_uses(RunResult& result, const std::vector<ModelUse>& more);
 // Whether a member's ending is meant for all that it works for: a kill switch, a person's stop,
 // `--fail-on-denied`.
 bool is_meant_for_all(const RunResult& member);
+bool is_meant_for_all(Code code);
 // Whether it waits for a person's answer to a call, of its own or of a member.
 bool is_parked(const RunResult& result);
 // Nobody has answered in time: carried on once more, its model reads that.

@@ -64,6 +64,11 @@ def near_miss(size):
                                        "new_string": "c"}}]}, "Done."])
 
 
+def keys_that_a_guardrail_takes_out(count):
+    yield "agent.yaml", AGENT.format(model=REPLAY) + "guardrails: {output: [{pattern: k, action: redact}]}\n"
+    yield "script.yaml", script([json.dumps({f"k{at}": at for at in range(count)})])
+
+
 def members_that_wait(count):
     items = {"type": "object", "properties": {"all": {"type": "array", "items": {"type": "string"}}},
              "required": ["all"], "additionalProperties": False}
@@ -96,6 +101,7 @@ steps:
 # What makes the files, of how much of it; and what is measured, where it comes after a run that ends with 92.
 ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "commands of one reply": (commands_of_one_reply, 100),
         "turns": (turns, 250), "keys of a call": (keys_of_a_call, 10_000), "a near-miss in a file": (near_miss, 20_000),
+        "keys that a guardrail takes out": (keys_that_a_guardrail_takes_out, 10_000),
         "names in a prompt": (names_in_a_prompt, 5_000),
         "members that wait": (members_that_wait, 32, ["runs", "pending"])}
 # By protocol: MiB of an answer, and how many copies memory may hold of its text and of a call's arguments. Responses

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <stop_token>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -44,8 +46,33 @@ std::vector<std::string> texts_of(std::string_view text) {
 
 using Redact = std::function<std::string(const std::string&)>;
 
-// A number with something in it becomes a text.
-Json redacted(const Json& value, const Redact& redact) {
+Json redacted(const Json& value, const Redact& redact, const std::stop_token& stop);
+
+// Of keys that become the same, the last one counts.
+Json redacted_members(const Json& value, const Redact& redact, const std::stop_token& stop) {
+  Json changed = Json::object();
+  Json::object_t::Container& members = changed.get_ref<Json::object_t&>();
+  std::unordered_map<std::string, std::size_t> places;  // its own look-up goes through all keys
+  for (const auto& [key, member] : value.items()) {
+    std::string name = redact(key);
+    const auto [place, is_new] = places.try_emplace(name, members.size());
+    if (is_new) {
+      members.emplace_back(std::move(name), redacted(member, redact, stop));
+    } else {
+      members[place->second].second = redacted(member, redact, stop);
+    }
+  }
+  return changed;
+}
+
+// A number with something in it becomes a text. Whatever it is, where `stop` has come.
+Json redacted(const Json& value, const Redact& redact, const std::stop_token& stop) {
+  if (stop.stop_requested()) {
+    return {};
+  }
+  if (value.is_object()) {
+    return redacted_members(value, redact, stop);
+  }
   Json changed = value;
   if (value.is_string()) {
     changed = redact(value.get_ref<const std::string&>());
@@ -54,46 +81,51 @@ Json redacted(const Json& value, const Redact& redact) {
     if (std::string text = redact(digits); text != digits) {
       changed = std::move(text);
     }
-  } else if (value.is_object()) {
-    changed = Json::object();
-    for (const auto& [key, member] : value.items()) {
-      changed[redact(key)] = redacted(member, redact);
-    }
   } else if (value.is_array()) {
     for (Json& item : changed) {
-      item = redacted(item, redact);
+      item = redacted(item, redact, stop);
     }
   }
   return changed;
 }
 
 // JSON stays JSON, but where what is found is more than one of its texts.
-std::string redacted(std::string_view text, const Redact& redact) {
+std::string redacted(std::string_view text, const Redact& redact, const std::stop_token& stop) {
   const auto json = agent::parse_json(text);
   if (json && (json->is_string() || json->is_structured())) {
-    if (const Json changed = redacted(*json, redact); changed != *json) {
+    if (const Json changed = redacted(*json, redact, stop); changed != *json) {
       return redact(agent::dump(changed));
     }
   }
   return redact(std::string(text));
 }
 
+Finding stopped_before_it_had_looked() {
+  return {.kind = Finding::Kind::broken, .reason = "the run was stopped before it had looked"};
+}
+
 class PatternCheck final : public GuardrailCheck {
  public:
   explicit PatternCheck(const std::string& pattern) : expression_(pattern, options()) {}
 
-  Finding look(const Subject& subject, std::stop_token) override {
+  Finding look(const Subject& subject, std::stop_token stop) override {
     if (!expression_.ok()) {
       return {.kind = Finding::Kind::broken, .reason = "the pattern is not a regular expression"};
     }
     const std::vector<std::string> texts = texts_of(subject.text);
-    if (std::ranges::none_of(texts, [&](const auto& text) { return without(text).second; })) {
-      return {};
+    const bool is_clean = std::ranges::none_of(texts, [&](const auto& text) {
+      return stop.stop_requested() || without(text, stop).second;
+    });
+    Finding finding;
+    if (!is_clean) {
+      finding = {.kind = Finding::Kind::found,
+                 .reason = "its pattern matches",
+                 .redacted = redacted(
+                     subject.text,
+                     [&](const std::string& text) { return without(text, stop).first; },
+                     stop)};
     }
-    return {.kind = Finding::Kind::found,
-            .reason = "its pattern matches",
-            .redacted = redacted(subject.text,
-                                 [this](const std::string& text) { return without(text).first; })};
+    return stop.stop_requested() ? stopped_before_it_had_looked() : finding;
   }
 
  private:
@@ -104,12 +136,12 @@ class PatternCheck final : public GuardrailCheck {
   }
 
   // Without the matches, and whether there was one. An empty one is none.
-  std::pair<std::string, bool> without(const std::string& text) const {
+  std::pair<std::string, bool> without(const std::string& text, const std::stop_token& stop) const {
     std::string out;
     re2::StringPiece match;
     std::size_t from = 0;
     std::size_t kept = 0;
-    while (from <= text.size() &&
+    while (from <= text.size() && !stop.stop_requested() &&
            expression_.Match(text, from, text.size(), RE2::UNANCHORED, &match, 1)) {
       const auto begin = static_cast<std::size_t>(match.data() - text.data());
       from = begin + std::max<std::size_t>(match.size(), 1);
@@ -130,17 +162,20 @@ class FindCheck final : public GuardrailCheck {
   FindCheck(std::string what, const agent::Redactor& redactor)
       : what_(std::move(what)), redactor_(redactor) {}
 
-  Finding look(const Subject& subject, std::stop_token) override {
+  Finding look(const Subject& subject, std::stop_token stop) override {
+    Finding finding;
     for (const std::string& text : texts_of(subject.text)) {
-      std::string reason = what_in(text);
+      std::string reason = stop.stop_requested() ? std::string() : what_in(text);
       if (!reason.empty()) {
-        return {.kind = Finding::Kind::found,
-                .reason = "it has " + std::move(reason),
-                .redacted = redacted(subject.text,
-                                     [this](const std::string& one) { return without(one); })};
+        finding = {
+            .kind = Finding::Kind::found,
+            .reason = "it has " + std::move(reason),
+            .redacted = redacted(
+                subject.text, [this](const std::string& one) { return without(one); }, stop)};
+        break;
       }
     }
-    return {};
+    return stop.stop_requested() ? stopped_before_it_had_looked() : finding;
   }
 
  private:
