@@ -243,6 +243,7 @@ class HttpTransport final : public Transport {
 
   const HttpEndpoint endpoint_;
   const Listener listener_;
+  int unheard_ = 0;           // answers in a row to keep_asking(), by its thread, that said nothing
   mutable std::mutex mutex_;  // of the rest
   std::condition_variable_any changed_;
   Agreement agreement_;
@@ -255,8 +256,6 @@ class HttpTransport final : public Transport {
   std::optional<Error> stream_failure_;  // why it is none
   bool has_ears_ = false;                // or the server offers no stream of what it says itself
   bool is_closed_ = false;
-  int unheard_ =
-      0;  // answers in a row to what is asked for as long as the session, that said nothing
   std::list<Task> tasks_;
 };
 

@@ -162,6 +162,26 @@ TEST_CASE("guardrails: the first that refuses is the last that looks", "[tools]"
   CHECK(stage.events.size() == 1);
 }
 
+TEST_CASE("guardrails: one that is stopped while it looks lets nothing pass", "[tools]") {
+  for (const auto& [kind, what] : {std::pair{Look::pattern, "k"}, {Look::find, "email"}}) {
+    GuardrailStage stage;
+    stage.world.stop.request_stop();
+    const auto decision = stage.ask({check(Of::output, kind, what, Action::redact)},
+                                    occasion_of(Of::output, R"({"k":"a@b.example"})"));
+    CHECK_FALSE(decision.text);
+    CHECK((decision.refusal || decision.ending));
+    REQUIRE(stage.events.size() == 1);
+    CHECK(stage.events[0].reason == "the check broke: the run was stopped before it had looked");
+  }
+}
+
+TEST_CASE("guardrails: keys that become the same are one, and the last one counts", "[tools]") {
+  GuardrailStage stage;
+  const auto decision = stage.ask({check(Of::output, Look::pattern, "k[0-9]", Action::redact)},
+                                  occasion_of(Of::output, R"({"k1":1,"a":2,"k2":3})"));
+  CHECK(decision.text == R"({"[redacted]":3,"a":2})");
+}
+
 TEST_CASE("guardrails: secrets are those of the redactor, shapes and values", "[tools]") {
   GuardrailStage stage;
   const auto look = [&](std::string_view text) {

@@ -148,6 +148,14 @@ TEST_CASE("hook: what a script reads, in its dialect", "[tools]") {
   const agent::HookContext after{
       .point = HookPoint::post_tool_use, .call = &k_call, .result = &failed};
   CHECK(input("claude", after)["tool_response"]["success"] == false);
+  CHECK(input("claude", after)["tool_response"]["exit_code"].is_null());  // no program has ended
+  for (const auto& [status, code] :
+       {std::pair{std::optional<std::int64_t>(), 0}, {std::optional<std::int64_t>(3), 3}}) {
+    const agent::ToolResult done{.call_id = "c1", .name = "shell", .exit_status = status};
+    const agent::HookContext well{
+        .point = HookPoint::post_tool_use, .call = &k_call, .result = &done};
+    CHECK(input("claude", well)["tool_response"]["exit_code"] == code);
+  }
   CHECK(input("gemini", after)["tool_response"]["error"]["message"] == "full");
   CHECK(input("docker_agent", after)["tool_response"] == "disk full");
   CHECK(input("docker_agent", after)["tool_error"] == true);
