@@ -191,10 +191,6 @@ class HttpTransport final : public Transport {
   void cancel(std::int64_t id, std::string notification) override;
   void close() override;
   std::string last_words() const override { return {}; }
-  std::string noise() const override {
-    const std::lock_guard lock(mutex_);
-    return noise_;
-  }
   std::string asks_for_token() const override {
     return endpoint_.authorizer != nullptr ? endpoint_.authorizer->asks() : std::string();
   }
@@ -250,7 +246,6 @@ class HttpTransport final : public Transport {
   std::string session_;    // as the server calls it; empty: there is none
   std::string post_to_;    // of the older form; empty: not known yet
   std::string elsewhere_;  // that it named in place of that, and may not
-  std::string noise_;      // the first event of it that was no message
   bool is_older_form_;
   bool has_stream_ended_ = false;        // of the older form
   std::optional<Error> stream_failure_;  // why it is none
@@ -666,24 +661,21 @@ Error HttpTransport::no_endpoint_error() {
 
 // The one stream of the older form, which brings the answers to all requests.
 void HttpTransport::listen_for_all(const std::stop_token& stop) {
-  HttpReception reception(0,
-                          {.on_message = [this](Message message) { hear(std::move(message)); },
-                           .on_noise =
-                               [this](std::string noise) {
-                                 const std::lock_guard lock(mutex_);
-                                 noise_ = noise_.empty() ? std::move(noise) : noise_;
-                               },
-                           .on_endpoint =
-                               [this](std::string_view path) {
-                                 const std::lock_guard lock(mutex_);
-                                 if (!post_to_.empty()) {
-                                   return;  // the first one counts
-                                 }
-                                 post_to_ = endpoint_of(endpoint_.url, path).value_or("");
-                                 has_stream_ended_ = post_to_.empty();
-                                 elsewhere_ = post_to_.empty() ? shown(path) : "";
-                                 changed_.notify_all();
-                               }});
+  HttpReception reception(
+      0,
+      {.on_message = [this](Message message) { hear(std::move(message)); },
+       .on_noise = [this](std::string noise) { listener_.on_noise(std::move(noise)); },
+       .on_endpoint =
+           [this](std::string_view path) {
+             const std::lock_guard lock(mutex_);
+             if (!post_to_.empty()) {
+               return;  // the first one counts
+             }
+             post_to_ = endpoint_of(endpoint_.url, path).value_or("");
+             has_stream_ended_ = post_to_.empty();
+             elsewhere_ = post_to_.empty() ? shown(path) : "";
+             changed_.notify_all();
+           }});
   const auto response = take_up(reception, stop);
   std::optional<Error> failure;
   if (!response) {

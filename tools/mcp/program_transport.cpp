@@ -66,10 +66,7 @@ class ProgramTransport final : public Transport {
     }
     return {};
   }
-  std::string noise() const override {
-    const std::lock_guard lock(mutex_);
-    return noise_.empty() ? shown(program_->unfinished_line()) : noise_;
-  }
+  std::string unfinished() const override { return shown(program_->unfinished_line()); }
 
  private:
   // False: the server refuses, or nobody waits any more.
@@ -107,10 +104,7 @@ class ProgramTransport final : public Transport {
     }
     auto messages = read_messages(line, Reading::lenient);
     if (!messages) {
-      const std::lock_guard lock(mutex_);
-      if (noise_.empty()) {
-        noise_ = shown(line);
-      }
+      listener_.on_noise(shown(line));
       return;
     }
     for (Message& message : *messages) {
@@ -123,7 +117,6 @@ class ProgramTransport final : public Transport {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   // Under mutex_, as asking_ is.
-  std::string noise_;       // the first line that was no message
   std::int64_t asked_ = 0;  // the request that goes on for as long as the session; 0: none
   std::optional<Message::Kind> ended_as_;  // what answered it
   bool is_closed_ = false;

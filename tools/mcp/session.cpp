@@ -84,6 +84,8 @@ Result<void> Session::connect(const OpenTransport& open, const std::stop_token& 
       const std::lock_guard lock(mutex_);
       open_.clear();
       ended_.clear();
+      misunderstood_ = {};
+      lately_ = {};
     }
     TRY(start(open));
     agreed = negotiate(Begin::handshake, ends, stop);
@@ -106,6 +108,7 @@ Result<void> Session::start(const OpenTransport& open) {
                 [this](std::int64_t id, Error error, std::string ended) {
                   hear_failure(id, std::move(error), std::move(ended));
                 },
+            .on_noise = [this](std::string noise) { hear_noise(std::move(noise)); },
             .on_end = [this](TalkingProgram::Ended ended) { hear_end(std::move(ended)); }});
   if (!opened) {
     return agent::fail(
@@ -241,26 +244,27 @@ std::string Session::ended() const {
 
 std::string Session::misunderstood() const {
   const std::lock_guard lock(mutex_);
-  return misunderstood_with(stray_);
+  return told_of(misunderstood_);
 }
 
-// Since the oldest request that waits was made.
 std::string Session::misunderstood_lately() const {
   const std::lock_guard lock(mutex_);
-  return misunderstood_with(late_stray_);
+  return told_of(lately_);
 }
 
 // Under mutex_.
-std::string Session::misunderstood_with(std::string_view stray) const {
+std::string Session::told_of(const Misunderstood& heard) const {
   std::string text;
-  if (const std::string noise = transport_ ? transport_->noise() : ""; !noise.empty()) {
+  const std::string noise =
+      heard.noise.empty() && transport_ ? transport_->unfinished() : heard.noise;
+  if (!noise.empty()) {
     text = "; what it wrote is no message: " + noise;
   }
   if (const std::string asked = transport_ ? transport_->asks_for_token() : ""; !asked.empty()) {
     text += fmt::format("; {} is asked for a token, and has not answered", agent::one_line(asked));
   }
-  if (!stray.empty()) {
-    text += fmt::format("; it answered a request that was never made, with the id {}", stray);
+  if (!heard.stray.empty()) {
+    text += fmt::format("; it answered a request that was never made, with the id {}", heard.stray);
   }
   return text;
 }
@@ -284,8 +288,8 @@ std::int64_t Session::send(Question question) {
   const std::lock_guard lock(mutex_);
   Outgoing message = outgoing(std::move(question));
   const std::int64_t id = message.id;
-  if (open_.empty()) {
-    late_stray_.clear();  // it is the cause of nothing that comes from now on
+  if (open_.empty() && !is_negotiating_) {
+    lately_ = {};  // that is the cause of nothing that comes from now on
   }
   open_.emplace(id, Open{.answer = {}, .failure = {}, .heard = Steady::now()});
   if (transport_) {  // else whoever waits for the answer sees that the server has ended
@@ -509,10 +513,10 @@ void Session::hear(Message message) {
   if (found != open_.end() && !found->second.is_settled()) {
     found->second.answer = std::move(message);
     changed_.notify_all();
-  } else if ((id <= 0 || id > last_id_) && late_stray_.empty()) {  // else it is late
-    late_stray_ = shown(agent::dump(message.id));
-    late_stray_ += message.kind == Kind::error ? ", and said: " + shown_error(message) : "";
-    stray_ = stray_.empty() ? late_stray_ : stray_;
+  } else if ((id <= 0 || id > last_id_) && lately_.stray.empty()) {  // else it is late
+    lately_.stray = shown(agent::dump(message.id));
+    lately_.stray += message.kind == Kind::error ? ", and said: " + shown_error(message) : "";
+    misunderstood_.stray = misunderstood_.stray.empty() ? lately_.stray : misunderstood_.stray;
   }
 }
 
@@ -599,7 +603,7 @@ void Session::hear_failure(std::int64_t id, Error error, std::string ended) {
     error.message = fmt::format("the MCP server `{}` {}{}",
                                 options_.name,
                                 error.message,
-                                error.http_status == 0 ? misunderstood_with(late_stray_) : "");
+                                error.http_status == 0 ? told_of(lately_) : "");
     found->second.failure = std::move(error);
   }
 }
@@ -653,6 +657,13 @@ void Session::answer(std::string text) {
   }
 }
 
+void Session::hear_noise(std::string noise) {
+  const std::lock_guard lock(mutex_);
+  for (std::string* first : {&misunderstood_.noise, &lately_.noise}) {
+    *first = first->empty() ? noise : *first;
+  }
+}
+
 void Session::hear_end(TalkingProgram::Ended ended) {
   const std::lock_guard lock(mutex_);
   ended_ = std::move(ended.how);
@@ -668,7 +679,7 @@ Error Session::ended_error(Code code) const {
     message = fmt::format("the MCP server `{}` {}", options_.name, ended_);
   }
   const std::string last_words = transport_ ? transport_->last_words() : "";
-  message += last_words.empty() ? misunderstood_with(late_stray_) : last_words;
+  message += last_words.empty() ? told_of(lately_) : last_words;
   return {.code = code, .message = std::move(message), .help = {}};
 }
 

@@ -124,6 +124,10 @@ class Session {
     bool is_withdrawn = false;
     std::jthread thread;
   };
+  struct Misunderstood {  // the first of each, on one line; empty: there was none
+    std::string noise;    // that was no message
+    std::string stray;    // an id that no request of ours had
+  };
   struct Answered {
     std::int64_t id;
     Open open;
@@ -165,8 +169,9 @@ class Session {
   agent::Error ended_error(agent::Code code) const;
   agent::Error late_error() const;
   agent::Error silence_error(bool is_silent, const Waiting& waiting) const;
+  void hear_noise(std::string noise);
   std::string misunderstood_lately() const;
-  std::string misunderstood_with(std::string_view stray) const;
+  std::string told_of(const Misunderstood& heard) const;
 
   SessionOptions options_;
   Agreement agreement_;
@@ -176,8 +181,8 @@ class Session {
   std::condition_variable_any changed_;
   std::map<std::int64_t, Open> open_;
   std::int64_t last_id_ = 0;
-  std::string stray_;                   // the first id that no request of ours had
-  std::string late_stray_;              // the same, since all that wait now were asked
+  Misunderstood misunderstood_;
+  Misunderstood lately_;                // since all that wait now were asked
   std::int64_t listens_ = 0;            // the request whose answer is a stream; 0: none
   std::optional<std::string> refusal_;  // of that request
   std::string ended_;                   // how; empty: it has not

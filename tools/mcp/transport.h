@@ -32,6 +32,8 @@ class Transport {
     // That request will not be answered. mcp.transport or mcp.auth; `http_status` where there was
     // one. `ended`: how, where nothing that is sent from now on will be, either; else empty.
     std::function<void(std::int64_t id, agent::Error error, std::string ended)> on_failed;
+    // It wrote what is no message; on one line, cut.
+    std::function<void(std::string noise)> on_noise;
     // Nothing will be answered any more; once, or never.
     std::function<void(TalkingProgram::Ended ended)> on_end;
   };
@@ -53,8 +55,8 @@ class Transport {
   // Asks the server to end, without waiting.
   virtual void close() = 0;
   virtual std::string last_words() const = 0;  // in a sentence's end, for messages; may be empty
-  // The first that it wrote and that is no message, on one line; empty: there is nothing.
-  virtual std::string noise() const { return {}; }
+  // What it has begun to write and not ended yet, on one line; empty: there is nothing.
+  virtual std::string unfinished() const { return {}; }
   // Of whom a token for the server is being asked for at this moment; empty: of nobody.
   virtual std::string asks_for_token() const { return {}; }
   // Whether it can be one that knows no handshake.

@@ -40,6 +40,7 @@ class Wire {
   void fail(std::int64_t id, const char* why) {
     listener_.on_failed(id, {.code = Code::mcp_transport, .message = why, .help = {}}, {});
   }
+  void babble(const char* line) { listener_.on_noise(line); }
   void fall() { listener_.on_end({.how = "has ended", .changes = {}}); }
 
   // The next message for the server that answers nothing of the session's.
@@ -205,6 +206,32 @@ TEST_CASE("session: one that says nothing is cancelled, and told so") {
   const Json told = wire.next();
   CHECK(told["method"] == "notifications/cancelled");
   CHECK(told["params"]["requestId"] == asked["id"]);
+}
+
+TEST_CASE("session: what answers nobody is the cause of what waited then, and of nothing later") {
+  Wire wire;
+  Session session({.name = "s", .version = "1"});
+  REQUIRE(session.connect(wire.opener(), {}));
+  wire.babble("before");  // while nothing is waited for
+  const auto failure = [&](bool with_noise) {
+    Call call(session, k_long, k_long);
+    const std::int64_t id = agent::integer_at(wire.next(), "id");
+    if (with_noise) {
+      wire.babble("meanwhile");
+      wire.babble("again");
+      wire.say({.kind = Kind::result, .id = 1'000, .body = Json::object()});
+    }
+    wire.fail(id, "is gone");
+    return call.wait().error().message;
+  };
+  CHECK(failure(false) == "the MCP server `s` is gone");
+  CHECK(failure(true) ==
+        "the MCP server `s` is gone; what it wrote is no message: meanwhile; it answered a request "
+        "that was never made, with the id 1000");
+  CHECK(failure(false) == "the MCP server `s` is gone");
+  CHECK(session.misunderstood() ==
+        "; what it wrote is no message: before; it answered a request that was never made, with "
+        "the id 1000");
 }
 
 TEST_CASE("session: questions to the person are not offered where nobody answers them") {
