@@ -358,6 +358,11 @@ std::optional<Json> parse(std::string_view text, int max_depth, RepeatedNames& r
 
 }  // namespace
 
+bool is_json(std::string_view text) {
+  std::vector<std::string> numerals;
+  return !text.contains('\0') && Json::accept(with_placeholders(text, numerals));
+}
+
 std::optional<Json> parse_json(std::string_view text, int max_depth) {
   RepeatedNames repeated;
   return parse(text, max_depth, repeated);

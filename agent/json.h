@@ -14,6 +14,8 @@ using Json = nlohmann::ordered_json;
 // The value, or nullopt where the text is not one whole JSON value or nests deeper than
 // `max_depth` (deeper values would overflow the stack later). Never throws.
 std::optional<Json> parse_json(std::string_view text, int max_depth = 200);
+// Whether it is one, however deeply it nests. Keeps nothing of it.
+bool is_json(std::string_view text);
 // The same, and the first name that stands twice in one object of it, of which the last value
 // counts; what readers differ in. nullopt: none does.
 std::optional<Json> parse_json(std::string_view text, std::optional<std::string>& repeated_name);

@@ -3,9 +3,6 @@
 #include "agent/json.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include <limits>
 
 namespace agent {
 std::optional<std::string> why_not_text(std::string_view bytes) {
@@ -22,9 +19,8 @@ std::optional<std::string> why_not_text(std::string_view bytes) {
 }
 
 std::string why_not_json(std::string_view text, int max_depth) {
-  return parse_json(text, std::numeric_limits<int>::max())
-             ? fmt::format("nests deeper than {} levels", max_depth)
-             : "is not valid JSON";
+  return is_json(text) ? fmt::format("nests deeper than {} levels", max_depth)
+                       : "is not valid JSON";
 }
 
 }  // namespace agent

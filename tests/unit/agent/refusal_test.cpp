@@ -23,6 +23,10 @@ TEST_CASE("refusal: what correct JSON is over is said", "[agent]") {
   const std::string deep_and_large = std::string(201, '[') + "1e999" + std::string(201, ']');
   CHECK_FALSE(agent::parse_json(deep_and_large));
   CHECK(agent::why_not_json(deep_and_large) == "nests deeper than 200 levels");
+  const std::string half(1'000'000, '[');  // what looks for the reason may not recurse either
+  CHECK(agent::why_not_json(half) == "is not valid JSON");
+  CHECK(agent::why_not_json(half + std::string(half.size(), ']')) ==
+        "nests deeper than 200 levels");
   CHECK_FALSE(agent::parse_json("[1,"));
   CHECK(agent::why_not_json("[1,") == "is not valid JSON");
 }
