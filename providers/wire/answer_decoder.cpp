@@ -251,6 +251,18 @@ std::string_view AnswerDecoder::said(const Json& object, std::string_view key) {
   return agent::text_at(object, key);
 }
 
+std::string_view AnswerDecoder::needed(const Json& object, std::string_view key) {
+  if (agent::find(object, key) == nullptr) {
+    refuse(fmt::format("`{}` is missing in {}", key, excerpt(agent::dump(object))));
+  }
+  return said(object, key);
+}
+
+std::string_view AnswerDecoder::kind_of(const Json& event, std::string_view name) {
+  const bool has_own = name.empty() || agent::find(event, "type") != nullptr;
+  return has_own && !event.empty() ? needed(event, "type") : name;
+}
+
 Json* AnswerDecoder::list_in(Json& object, std::string_view key) {
   return member_in(object, key, Json::value_t::array);
 }

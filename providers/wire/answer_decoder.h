@@ -98,6 +98,10 @@ class AnswerDecoder : public Decoder {
   void refuse(std::string why);
   // A member of the answer that is text; one that is neither that nor null is refused.
   std::string_view said(const agent::Json& object, std::string_view key);
+  // Likewise one without which something would be lost: it is refused where it is not there, too.
+  std::string_view needed(const agent::Json& object, std::string_view key);
+  // What kind of event it is, in its own word or in that of the stream.
+  std::string_view kind_of(const agent::Json& event, std::string_view name);
   // Likewise one that is a list, or an object; null: there is none.
   agent::Json* list_in(agent::Json& object, std::string_view key);
   agent::Json* object_in(agent::Json& object, std::string_view key);

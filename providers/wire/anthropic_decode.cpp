@@ -75,9 +75,9 @@ bool is_tool_use(const Json& block) {
 
 // All that it has beside its type is empty text.
 bool is_empty_delta(const Json& delta) {
-  return std::ranges::all_of(delta.items(), [](const auto& member) {
-    return member.key() == "type" || member.value() == "";
-  });
+  return delta.size() != 1 && std::ranges::all_of(delta.items(), [](const auto& member) {
+           return member.key() == "type" || member.value() == "";
+         });
 }
 
 class AnthropicDecoder final : public AnswerDecoder {
@@ -129,7 +129,7 @@ class AnthropicDecoder final : public AnswerDecoder {
 };
 
 Heard AnthropicDecoder::take_event(std::string_view name, Json& data, const agent::Emit& emit) {
-  const std::string_view type = agent::text_at(data, "type", name);
+  const std::string_view type = kind_of(data, name);
   const auto index = place_in(data, "index");
   if (type == "message_start") {
     if (const Json* message = object_in(data, "message")) {
@@ -244,7 +244,7 @@ void AnthropicDecoder::start_block(long long index, Json block, const agent::Emi
 }
 
 void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent::Emit& emit) {
-  const std::string_view type = agent::text_at(delta, "type");
+  const std::string_view type = needed(delta, "type");
   const std::string_view kind = agent::text_at(block.json, "type");
   if (!block.is_open) {
     refuse(fmt::format("a `{}` of a block that has ended", type));
@@ -252,10 +252,10 @@ void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent
              (type == "input_json_delta" && kind == "text")) {
     refuse(fmt::format("a `{}` in a block of type `{}`", type, kind));
   } else if (type == "text_delta") {
-    append_text(block.json, "text", said(delta, "text"));
+    append_text(block.json, "text", needed(delta, "text"));
     add_text(agent::text_at(delta, "text"), emit);
   } else if (type == "input_json_delta") {
-    block.input += said(delta, "partial_json");
+    block.input += needed(delta, "partial_json");
     block.has_input = block.has_input || !block.input.empty();
   } else if (type == "thinking_delta") {
     append_text(block.json, "thinking", agent::text_at(delta, "thinking"));

@@ -93,6 +93,7 @@ class BedrockDecoder final : public AnswerDecoder {
  private:
   void begin_call(long long index, Json call);
   bool has_call_at(long long index) const;
+  Heard take_piece(long long index, Json* delta, const agent::Emit& emit);
   void take_delta(Json& block, const Json& delta, const agent::Emit& emit);
   void take_block(Json block, const agent::Emit& emit);
   bool is_plain(std::size_t calls) const;
@@ -122,19 +123,7 @@ Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent:
       begin_call(index, std::move(*call));
     }
   } else if (name == "contentBlockDelta") {
-    if (const Json* delta = object_in(data, "delta")) {
-      if (agent::find(*delta, "toolUse") != nullptr && !has_call_at(index)) {
-        refuse("a piece of a call that has not begun");
-        return Heard::nothing;
-      }
-      if (ended_.contains(index) && !is_empty_delta(*delta)) {
-        refuse("a piece of a block that has ended");
-      }
-      const auto place = places_.try_emplace(index, blocks_.size()).first->second;
-      blocks_.resize(std::max(blocks_.size(), place + 1));
-      take_delta(blocks_[place], *delta, emit);
-      return heard_if(!is_empty_delta(*delta));
-    }
+    return take_piece(index, object_in(data, "delta"), emit);
   } else if (name == "contentBlockStop") {
     ended_.insert(index);
   } else if (name == "messageStop") {
@@ -146,9 +135,28 @@ Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent:
   return Heard::answer;
 }
 
+Heard BedrockDecoder::take_piece(long long index, Json* delta, const agent::Emit& emit) {
+  if (delta == nullptr) {
+    refuse("a `contentBlockDelta` without a `delta`");
+    return Heard::nothing;
+  }
+  if (object_in(*delta, "toolUse") != nullptr && !has_call_at(index)) {
+    refuse("a piece of a call that has not begun");
+    return Heard::nothing;
+  }
+  if (ended_.contains(index) && !is_empty_delta(*delta)) {
+    refuse("a piece of a block that has ended");
+  }
+  const auto place = places_.try_emplace(index, blocks_.size()).first->second;
+  blocks_.resize(std::max(blocks_.size(), place + 1));
+  take_delta(blocks_[place], *delta, emit);
+  return heard_if(!is_empty_delta(*delta));
+}
+
 // Another call under the same index is one of its own; the same one is not.
 void BedrockDecoder::begin_call(long long index, Json call) {
   const std::string_view id = said(call, "toolUseId");
+  said(call, "name");
   const auto known = places_.find(index);
   const Json* before =
       known == places_.end() ? nullptr : agent::find(blocks_[known->second], "toolUse");
@@ -166,12 +174,12 @@ bool BedrockDecoder::has_call_at(long long index) const {
 }
 
 void BedrockDecoder::take_delta(Json& block, const Json& delta, const agent::Emit& emit) {
-  if (agent::find(delta, "text") != nullptr) {
-    const auto piece = said(delta, "text");
+  if (delta.contains("text")) {
+    const auto piece = needed(delta, "text");
     append_text(block, "text", piece);
     add_text(piece, emit);
   } else if (const Json* call = agent::find(delta, "toolUse")) {
-    append_text(object_at(block, "toolUse"), "input", said(*call, "input"));
+    append_text(object_at(block, "toolUse"), "input", needed(*call, "input"));
   } else if (const Json* thought = agent::find(delta, "reasoningContent")) {
     Json& reasoning = object_at(block, "reasoningContent");
     for (const std::string_view key : {"text", "signature"}) {

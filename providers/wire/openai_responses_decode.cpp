@@ -220,7 +220,7 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
 Heard OpenaiResponsesDecoder::take_event(std::string_view name,
                                          Json& data,
                                          const agent::Emit& emit) {
-  const std::string_view type = agent::text_at(data, "type", name);
+  const std::string_view type = kind_of(data, name);
   const long long index = place_of(type, data);
   const std::string_view delta = agent::text_at(data, "delta");
   if (type == "response.output_item.added" || type == "response.output_item.done") {
@@ -248,7 +248,7 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
     if (known.pieces.empty() && !known.is_whole) {
       known.pieces = said(data, "arguments");
     }
-  } else if (Json* response = agent::find(data, "response")) {
+  } else if (Json* response = object_in(data, "response")) {
     take_response(*response);
     if (type == "response.completed" || type == "response.incomplete") {
       take_output(*response, emit);

@@ -95,6 +95,25 @@ TEST_CASE("bedrock: a piece of a call's input is of one that has begun", "[provi
         "provider.bad_response");
 }
 
+TEST_CASE("bedrock: a piece that is of the wrong type, or is missing", "[providers]") {
+  const std::string text = delta(0, R"({"text":"a"})");
+  const std::string call = start_call(1, "a", "f");
+  CHECK(read(text + delta(0, R"({"later":7})") + stop() + k_usage).text == "a");
+  for (const std::string& wrong :
+       {delta(0, R"({"text":7})"),
+        delta(0, R"({"text":null})"),
+        delta(0, "null"),
+        delta(0, "7"),
+        frame("contentBlockDelta", R"({"contentBlockIndex":0})"),
+        frame("contentBlockStart", R"({"contentBlockIndex":1,"start":{"toolUse":7}})"),
+        frame("contentBlockStart",
+              R"({"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"b","name":7}}})"),
+        call + delta(1, R"({"toolUse":7})"),
+        call + delta(1, R"({"toolUse":{"input":null}})")}) {
+    CHECK(failure(text + wrong + stop() + k_usage) == "provider.bad_response");
+  }
+}
+
 TEST_CASE("bedrock: no piece comes behind the end of its block", "[providers]") {
   const std::string text = delta(0, R"({"text":"a"})");
   const std::string end = frame("contentBlockStop", R"({"contentBlockIndex":0})");

@@ -317,6 +317,8 @@ TEST_CASE("openai_responses: an answer that says two things is none", "[provider
                end(),
            pieces + delta("refusal", 0, "No.") + done(0, message("Hel")) + end(),
            pieces + event("response.completed", R"("response":{"status":5})"),
+           pieces + event("response.completed", R"("response":7)"),
+           pieces + event("response.completed", R"("response":[])"),
            pieces + event("response.output_text.delta", R"("output_index":0,"delta":7)") + end(),
            done(0, message("Hel")) +
                event("response.completed",
