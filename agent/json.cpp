@@ -22,12 +22,12 @@
 namespace agent {
 namespace {
 
-// Brackets outside strings; enough to bound the depth before a parser recurses.
-bool is_deeper_than(std::string_view text, int max_depth) {
-  int depth = 0;
+// What stands outside of strings, until `see` says that this is enough.
+template <typename See>
+void look_outside_strings(std::string_view json, See see) {
   bool in_string = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    const char c = json[at];
     if (in_string) {
       if (c == '\\') {
         ++at;
@@ -36,15 +36,22 @@ bool is_deeper_than(std::string_view text, int max_depth) {
       }
     } else if (c == '"') {
       in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > max_depth) {
-        return true;
-      }
-    } else if (c == '}' || c == ']') {
-      --depth;
+    } else if (!see(c)) {
+      return;
     }
   }
-  return false;
+}
+
+// Enough to bound the depth before a parser recurses.
+bool is_deeper_than(std::string_view json, int max_depth) {
+  int depth = 0;
+  int deepest = 0;
+  look_outside_strings(json, [&](char c) {
+    depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    deepest = std::max(deepest, depth);
+    return deepest <= max_depth;
+  });
+  return deepest > max_depth;
 }
 
 constexpr std::string_view k_placeholder = "-0E";
@@ -335,7 +342,7 @@ namespace {
 std::optional<Json> parse(std::string_view text, int max_depth, RepeatedNames& repeated) {
   repeated = {};
   const bool has_end = text.contains('\0');  // nlohmann reads no further
-  if (has_end || is_deeper_than(text, max_depth)) {
+  if (has_end || is_deeper_than(text, max_depth) || has_too_many_values(text)) {
     return std::nullopt;
   }
   JsonBuilder builder;
@@ -357,6 +364,19 @@ std::optional<Json> parse(std::string_view text, int max_depth, RepeatedNames& r
 }
 
 }  // namespace
+
+// Each but the first follows a comma, or is the first of a list or an object.
+bool has_too_many_values(std::string_view json) {
+  if (json.size() < 2 * k_most_json_values) {
+    return false;
+  }
+  std::size_t values = 1;
+  look_outside_strings(json, [&](char c) {
+    values += c == ',' || c == '[' || c == '{' ? 1 : 0;
+    return values <= k_most_json_values;
+  });
+  return values > k_most_json_values;
+}
 
 bool is_json(std::string_view text) {
   std::vector<std::string> numerals;

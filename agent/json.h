@@ -11,10 +11,13 @@ namespace agent {
 
 using Json = nlohmann::ordered_json;
 
-// The value, or nullopt where the text is not one whole JSON value or nests deeper than
-// `max_depth` (deeper values would overflow the stack later). Never throws.
+// The value, or nullopt where the text is not one whole JSON value, nests deeper than `max_depth`
+// (deeper values would overflow the stack later) or has too many values, each of which takes many
+// times its text. Never throws.
 std::optional<Json> parse_json(std::string_view text, int max_depth = 200);
-// Whether it is one, however deeply it nests. Keeps nothing of it.
+inline constexpr std::size_t k_most_json_values = 4'000'000;
+bool has_too_many_values(std::string_view json);
+// Whether it is JSON, whatever limits it is over. Keeps nothing of it.
 bool is_json(std::string_view text);
 // The same, and the first name that stands twice in one object of it, of which the last value
 // counts; what readers differ in. nullopt: none does.

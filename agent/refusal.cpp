@@ -19,8 +19,11 @@ std::optional<std::string> why_not_text(std::string_view bytes) {
 }
 
 std::string why_not_json(std::string_view text, int max_depth) {
-  return is_json(text) ? fmt::format("nests deeper than {} levels", max_depth)
-                       : "is not valid JSON";
+  if (!is_json(text)) {
+    return "is not valid JSON";
+  }
+  return has_too_many_values(text) ? fmt::format("has more than {} values", k_most_json_values)
+                                   : fmt::format("nests deeper than {} levels", max_depth);
 }
 
 }  // namespace agent

@@ -28,6 +28,10 @@ using agent::ModelRequest;
 using agent::Reply;
 using agent::Result;
 
+// Of the body of a refusal: what is longer is none that anybody wrote, and may be made to take
+// long.
+constexpr std::size_t k_most_of_error = 1u << 20;
+
 std::string origin_of(const WireSettings& settings) {
   return settings.provider + "/" + settings.model;
 }
@@ -304,9 +308,9 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
         }
         return reply;
       }
-      if (!wire_->adapt(response->status, response->body, request)) {
-        Error error =
-            wire_->classify(response->status, response->headers, response->body, clock_.wall());
+      const auto said = std::string_view(response->body).substr(0, k_most_of_error);
+      if (!wire_->adapt(response->status, said, request)) {
+        Error error = wire_->classify(response->status, response->headers, said, clock_.wall());
         if (error.code == Code::provider_auth && error.help.empty()) {
           error.help = key_help(wire_->settings());
         }

@@ -85,9 +85,11 @@ Outline outline_of(std::string_view text) {
   return outline;
 }
 
-std::string why_unreadable(const Outline& outline) {
+std::string why_unreadable(std::string_view text, const Outline& outline) {
   return outline.depth > k_most_depth ? fmt::format("it nests deeper than {} levels", k_most_depth)
-                                      : "it is not JSON";
+         : agent::has_too_many_values(text)
+             ? fmt::format("it has more than {} values", agent::k_most_json_values)
+             : "it is not JSON";
 }
 
 // Where nothing but its id can be read; nullopt: not even that.
@@ -104,7 +106,7 @@ std::optional<Message> unreadable_answer(std::string_view text) {
   if (const Json* const id = agent::find(*json, "id")) {
     message.id = *id;
   }
-  message.error_message = why_unreadable(outline);
+  message.error_message = why_unreadable(text, outline);
   return id_of(message) == 0 ? std::nullopt : std::optional(std::move(message));
 }
 
@@ -117,7 +119,7 @@ Unreadable look_at_unreadable(std::string_view text) {
   const Outline outline = outline_of(text);
   const auto json = agent::parse_lenient(outline.text);
   const Json* const id = json ? agent::find(*json, "id") : nullptr;
-  return {.id = id != nullptr ? *id : Json(), .why = why_unreadable(outline)};
+  return {.id = id != nullptr ? *id : Json(), .why = why_unreadable(text, outline)};
 }
 
 std::expected<Message, std::string> read_message(Json json, Reading reading) {

@@ -27,6 +27,13 @@ TEST_CASE("refusal: what correct JSON is over is said", "[agent]") {
   CHECK(agent::why_not_json(half) == "is not valid JSON");
   CHECK(agent::why_not_json(half + std::string(half.size(), ']')) ==
         "nests deeper than 200 levels");
+  std::string many = "[0";
+  for (std::size_t more = 2; more < agent::k_most_json_values; ++more) {
+    many += ",0";
+  }
+  CHECK(agent::parse_json(many + "]"));
+  CHECK_FALSE(agent::parse_json(many + ",0]"));
+  CHECK(agent::why_not_json(many + ",0]") == "has more than 4000000 values");
   CHECK_FALSE(agent::parse_json("[1,"));
   CHECK(agent::why_not_json("[1,") == "is not valid JSON");
 }
