@@ -200,6 +200,7 @@ agent::Result<std::unique_ptr<tools::mcp::Servers>> start_mcp_servers(const agen
                                      .redactor = &world.redactor,
                                      .trace = trace_of(world),
                                      .questioner = world.questioner,
+                                     .killed = world.killed,
                                      .on_started = world.on_started},
                                     world.stop);
 }

@@ -29,8 +29,9 @@ struct McpWorld {
   agent::Clock& clock;
   agent::Http& http;
   std::uint64_t seed = 0;
-  std::stop_token stop;                     // of the start
-  tools::Questioner* questioner = nullptr;  // borrowed; null: nobody is there
+  std::stop_token stop;                                      // of the start
+  tools::Questioner* questioner = nullptr;                   // borrowed; null: nobody is there
+  std::function<std::optional<agent::Error>()> killed = {};  // as ServersOptions'
   const agent::Redactor& redactor;
   std::string run_id = {};  // empty: what is asked is part of none
   const agent::Environment& environment;

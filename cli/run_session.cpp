@@ -633,6 +633,7 @@ Result<void> RunSession::start_servers() {
            .seed = io_->seed(),
            .stop = world_.cancellation.stop(),
            .questioner = tool_environment_->questioner(),
+           .killed = [this] { return killed(); },
            .redactor = world_.redactor,
            .run_id = run_id_,
            .environment = world_.context.environment,

@@ -500,8 +500,14 @@ Result<int> command_mcp_list(const Parsed& parsed, Context& context) {
   }
   const auto connected = (*started)->servers->connected();
   const auto others = (*started)->servers->other_offers(context.cancellation.stop());
-  std::ranges::for_each(others, [&](const auto& one) { warn_of(one, context); });
+  const int signal = context.cancellation.signal_number();
+  if (signal == 0) {
+    std::ranges::for_each(others, [&](const auto& one) { warn_of(one, context); });
+  }
   TRY(end_servers(**started, context));
+  if (signal != 0) {
+    return 128 + signal;  // what was not heard of is not known to be none
+  }
   if (parsed.value("--output") == "json") {
     Json json = {{"schema", "errand.mcp/1"}, {"servers", Json::array()}};
     for (std::size_t at = 0; at < connected.size(); ++at) {

@@ -354,6 +354,9 @@ class Server:
                 is_whole = params["requestState"] == STATE
                 self.send(id=number, result={"resultType": "complete", "content": [
                     {"type": "text", "text": json.dumps([is_whole, params["inputResponses"]], sort_keys=True)}]})
+        elif behaviour == "is stateless, and asks while the switch is laid":
+            (self.folder / "work" / "stop").touch()
+            self.send(id=number, result={"resultType": "input_required", "inputRequests": {}, "requestState": "x"})
         elif behaviour == "is stateless, and wants what was not offered":
             self.send(id=number, result={
                 "resultType": "input_required", "inputRequests": {"x": {"method": "sampling/createMessage", "params": {}}}})
@@ -569,6 +572,9 @@ ROWS = {
     "is stateless, and asks the person": dict(
         calls=["f"], settings="elicitation: defaults", revision="2026-07-28", results=[
             '[true, {"who": {"action": "accept", "content": {"name": "Ada"}}}]']),
+    "is stateless, and asks while the switch is laid": dict(
+        calls=["f"], code=96, results=["the kill switch is on"], failed=["tool.cancelled"],
+        check=lambda row: None if times_told(row, "tools/call") == 1 else "it was called again"),
     "is stateless, and wants what was not offered": dict(
         calls=["f"], results=["asks for what was not offered to it"], failed=["mcp.tool_call"]),
     "is stateless, and answers in a kind of its own": dict(
@@ -595,10 +601,13 @@ ROWS = {
 }
 
 
+def times_told(row, method):
+    return (row.folder / f"{row.behaviour}.notes").read_text().splitlines().count(method)
+
+
 def lists_at_most(count):
     def check(row):
-        notes = (row.folder / f"{row.behaviour}.notes").read_text().splitlines()
-        found = notes.count("tools/list")
+        found = times_told(row, "tools/list")
         return None if found <= count else f"it was asked for its tools {found} times"
     return check
 

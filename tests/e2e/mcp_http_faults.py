@@ -134,6 +134,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer_get(asked)
         elif asked.method == "DELETE":
             self.send(200)
+        elif behaviour == "refuses what it asked for" and "method" not in asked.json:
+            self.send(500, b"no room")
         elif "id" not in asked.json or "method" not in asked.json:
             self.send(202)
         elif asked.name == "server/discover":
@@ -321,6 +323,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(200, {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "bad call"}})
         elif behaviour == "has too many calls for ever":
             self.send(429, b"slow down")
+        elif behaviour == "has too many calls for a moment":
+            self.send(429, b"slow down", Retry_After="1")
         elif behaviour == "has too many calls until tomorrow":
             self.send(429, b"slow down", Retry_After="86400")
         elif behaviour == "fails in a call":
@@ -331,6 +335,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(429, b"slow down", Retry_After="9" * 20)
         elif behaviour == "forbids a call":
             self.send(403, b"not you", WWW_Authenticate='Bearer error="insufficient_scope"')
+        elif behaviour == "refuses what it asked for":
+            self.open_stream()
+            self.event({"id": "q", "method": "ping"})
+            self.wait_until_cut()
         elif behaviour == "sends garbage in its stream":
             self.open_stream()
             self.event("{half")
@@ -649,6 +657,12 @@ ROWS = {
     "has too many calls, in words of the protocol": dict(calls=["f"], results=["did f"], check=times("tools/call", 2)),
     "has too many calls for ever": dict(calls=["f"], results=["HTTP status 429: slow down"], failed=["mcp.transport"],
                                         check=times("tools/call", 4)),
+    "refuses what it asked for": dict(
+        calls=["f"], settings="timeouts: {call: 1s}",
+        results=["did not answer within 1s; when it was told something, it answers with HTTP status 500: no room"]),
+    "has too many calls for a moment": dict(
+        calls=["f"], code=96, when_called=lambda row: (row.folder / "work" / "stop").touch(),
+        results=["the kill switch is on"], failed=["tool.cancelled"], check=times("tools/call", 1)),
     "has too many calls until tomorrow": dict(calls=["f"], results=["HTTP status 429: slow down; it may be asked again in 24h"], check=times("tools/call", 1)),
     "fails in a call": dict(calls=["f"], results=["HTTP status 502: bad gateway"], failed=["mcp.transport"],
                             check=times("tools/call", 1)),
@@ -674,7 +688,7 @@ ROWS = {
         calls=["f"], results=["did not answer within 1s"], settings="timeouts: {call: 1s}",
         check=all_of(times("notifications/cancelled", 0), is_cut)),
     "hangs in a call that is interrupted": dict(calls=["f"], code=-signal.SIGINT, stop=signal.SIGINT,
-                                                before_stop=lambda row: SERVERS[row.behaviour].called.wait(PATIENCE_S),
+                                                when_called=lambda row: SERVERS[row.behaviour].called.wait(PATIENCE_S),
                                                 check=all_of(is_cut, is_told_of_its_end)),
     "is told a secret": dict(calls=["f"], results=["[redacted]"], never=["gvCx81a9Qk2"],
                              settings='headers: {X-Api-Token: "${env:A_SECRET_TOKEN}"}'),

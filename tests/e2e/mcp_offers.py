@@ -71,6 +71,9 @@ def answer(server, number, method, params):
 
 def listed(server, number, params):
     behaviour, page = server.behaviour, int(params.get("cursor", "0"))
+    if behaviour == "has resources that are not listed":
+        (server.folder / "listing").touch()
+        return
     items, more = [resource("a", size=7), resource("b", title="Bee")], {}
     if behaviour == "has pages of resources":
         items = [resource(f"r{page}")]

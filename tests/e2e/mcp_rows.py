@@ -7,8 +7,8 @@ their `arguments`, or `made`, which has both, by the agent's names; `one_by_one`
 the server's, or what makes it of the row); `tools` (their names at the agent, all of them);
 `revision`; `added` (names of tools that came later, by the reason); `locked` (`errand mcp lock` comes before the run);
 `environment` (more of errand's); `missing` (servers that the result names so); `output` (among the progress); `notes` (what the server was told); `left` (in the working folder); `never` (in
-no event); `stop` (a signal while a call is open) and what
-is waited for before it, `before_stop`; `listed` (what is true of the output of `errand mcp tools -o json`,
+no event); `when_called` (what is done, with the row, while a call is open), and
+`stop` (a signal then); `listed` (what is true of the output of `errand mcp tools -o json`,
 which is run in place of a run); `check` (of the server: what is wrong, or None)."""
 import json
 import os
@@ -49,7 +49,7 @@ class Row:
         lines += [settings(self) if callable(settings) else settings] if settings else []
         (self.folder / "work" / "agent.yaml").write_text(
             "version: 1\nname: m\nmodel: replay/script.yaml\ninstructions: x\npermissions: {default: allow}\n"
-            "retry: {initial_delay: 10ms}\n"
+            "retry: {initial_delay: 10ms}\nguardrails: {kill_switch: stop}\n"
             "mcp_servers:\n  s:\n" + "".join(f"    {line}\n" for line in lines))
         made = self.wanted.get("made") or [
             {"name": f"mcp__s__{name}", "arguments": self.wanted.get("arguments", {"n": 1})} for name in self.calls]
@@ -72,10 +72,11 @@ class Row:
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             lines = []
-            if "stop" in self.wanted:
+            if "stop" in self.wanted or "when_called" in self.wanted:
                 while not lines or '"tool.started"' not in lines[-1]:
                     lines.append(process.stdout.readline())
-                self.wanted.get("before_stop", lambda row: None)(self)
+                self.wanted.get("when_called", lambda row: None)(self)
+            if "stop" in self.wanted:
                 process.send_signal(self.wanted["stop"])
             out, said = process.communicate(timeout=self.patience)
         except subprocess.TimeoutExpired:

@@ -538,6 +538,11 @@ std::unexpected<agent::Error> Server::unknown(std::string_view result_type) cons
                                  agent::one_line(result_type, 60)));
 }
 
+Result<void> Server::check_may_ask() const {
+  auto killed = options_.killed ? options_.killed() : std::nullopt;
+  return killed ? agent::fail(*std::move(killed)) : Result<void>();
+}
+
 // As often as the server wants to know more; what it gives with a question it gets back as it is.
 Result<Json> Server::ask(Session& session, Question question, const Waiting& waiting) {
   for (int answers = 0;; ++answers) {
@@ -560,6 +565,7 @@ Result<Json> Server::ask(Session& session, Question question, const Waiting& wai
           Code::run_cancelled,
           fmt::format("stopped while the MCP server `{}` waited for an answer", spec_.name));
     }
+    TRY(check_may_ask());
     question.params.erase("requestState");
     if (const Json* const state = agent::find(result, "requestState")) {
       question.params["requestState"] = *state;
@@ -579,6 +585,7 @@ Result<Json> Server::answered(const Asking& ask,
   Milliseconds waited{0};
   for (int attempt = 1;; ++attempt) {
     TRY_ASSIGN(const auto session, living_session(stop));
+    TRY(check_may_ask());  // both may have taken long
     auto result = ask(*session, waiting);
     if (result) {
       return result;

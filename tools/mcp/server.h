@@ -116,6 +116,7 @@ class Server {
   agent::Json elicit(const agent::Json& params, const std::stop_token& stop);
   agent::Result<agent::Json> answers_to(const agent::Json& result, const std::stop_token& stop);
   std::unexpected<agent::Error> unknown(std::string_view result_type) const;
+  agent::Result<void> check_may_ask() const;
   agent::Result<agent::Json> ask(Session& session, Question question, const Waiting& waiting);
   using Asking =
       std::function<agent::Result<agent::Json>(Session& session, const Waiting& waiting)>;

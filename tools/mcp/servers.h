@@ -60,6 +60,8 @@ struct ServersOptions {
   const agent::Redactor* redactor = nullptr;  // borrowed, required
   TraceContext trace = {};  // of requests in revisions that have it; without an id: of none
   Questioner* questioner = nullptr;  // borrowed; null: nobody is there whom servers could ask
+  // Why nothing may be asked of them any more; nullopt: it may. Empty: always.
+  std::function<std::optional<agent::Error>()> killed = {};
   // Told of each when it is ready, or has failed; of one at a time, on threads of their own.
   std::function<void(const StartedServer& server)> on_started = {};
 };

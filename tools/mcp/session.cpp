@@ -266,6 +266,9 @@ std::string Session::told_of(const Misunderstood& heard) const {
   if (!heard.stray.empty()) {
     text += fmt::format("; it answered a request that was never made, with the id {}", heard.stray);
   }
+  if (!heard.refusal.empty()) {
+    text += "; when it was told something, it " + heard.refusal;
+  }
   return text;
 }
 
@@ -596,6 +599,12 @@ void Session::hear_failure(std::int64_t id, Error error, std::string ended) {
   changed_.notify_all();
   if (listens_ != 0 && id == listens_) {
     hear_refusal(std::move(error.message));
+    return;
+  }
+  if (id == 0) {
+    for (Misunderstood* heard : {&misunderstood_, &lately_}) {
+      heard->refusal = heard->refusal.empty() ? error.message : heard->refusal;
+    }
     return;
   }
   const auto found = open_.find(id);

@@ -127,6 +127,7 @@ class Session {
   struct Misunderstood {  // the first of each, on one line; empty: there was none
     std::string noise;    // that was no message
     std::string stray;    // an id that no request of ours had
+    std::string refusal;  // of what it was told and need not answer, as an answer to its question
   };
   struct Answered {
     std::int64_t id;

@@ -221,7 +221,8 @@ Output output_of_contents(const Json& result, const fs::path& folder) {
 }
 
 Output failure_of(const agent::Error& error) {
-  const bool is_cancelled = error.code == agent::Code::run_cancelled;
+  const bool is_cancelled =
+      error.code == agent::Code::run_cancelled || error.code == agent::Code::guardrail_killed;
   Output output =
       failure(is_cancelled ? agent::Code::tool_cancelled : error.code, error.message, error.help);
   output.help = error.help;
