@@ -70,8 +70,11 @@ bool may_name(std::string_view text, std::string_view name) {
   return names(text, name) || names(unquoted(text), name) || has_expansion(text);
 }
 
-// Whether each name may stand in what a command is given, and that is more than data.
-bool names_all(const ShellCommand& command, const std::vector<std::string>& wanted) {
+// Whether each name may stand in what a command is given, and that is more than data. The words of
+// a wrapper are looked at as the command that they are; its variables are there for both.
+bool names_all(const ShellCommand& command,
+               bool is_wrapper,
+               const std::vector<std::string>& wanted) {
   const auto are_in = [&](const std::vector<std::string>& texts, std::size_t from) {
     return std::ranges::all_of(wanted, [&](const std::string& name) {
       return std::any_of(texts.begin() + static_cast<std::ptrdiff_t>(std::min(from, texts.size())),
@@ -82,7 +85,7 @@ bool names_all(const ShellCommand& command, const std::vector<std::string>& want
   if (are_in(command.assignments, 0)) {
     return true;
   }
-  return !command.words.empty() && !coverage_of(command.words).is_data &&
+  return !is_wrapper && !command.words.empty() && !coverage_of(command.words).is_data &&
          (are_in(command.words, 1) || are_in(command.inputs, 0));
 }
 
@@ -225,7 +228,7 @@ Match CommandLine::forbidden_by(const TextPattern& commands) const {
   }
   const std::vector<std::string> names = commands.names();
   const bool is_named = std::ranges::any_of(parts_, [&](const Part& part) {
-    return !part.is_wrapper && !names.empty() && names_all(part.command, names);
+    return !names.empty() && names_all(part.command, part.is_wrapper, names);
   });
   return is_named ? std::max(worst, Match::maybe) : worst;
 }
