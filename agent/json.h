@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <compare>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
