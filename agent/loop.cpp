@@ -496,7 +496,7 @@ class Run {
     }
     settle_interrupted_calls();
     if (auto ending = desk_.overdue()) {
-      close_open_calls("nobody approved the calls of this reply in time");
+      close_overdue_calls();
       return std::unexpected(*std::move(ending));
     }
     return judge_beginning();
@@ -608,6 +608,16 @@ class Run {
                                              .status = ToolStatus::not_run,
                                              .code = Code::tool_cancelled,
                                              .message = why}});
+  }
+
+  void deny(const ToolCall& call, const std::string& why) {
+    recorder_.record(ToolFinished{.turn = recorder_.state().turns,
+                                  .result = {.call_id = call.id,
+                                             .name = call.name,
+                                             .content = "not allowed: " + why,
+                                             .status = ToolStatus::denied,
+                                             .code = Code::tool_policy_blocked,
+                                             .message = "not allowed: " + why}});
   }
 
   void warn(const Warning& warning) {
@@ -962,15 +972,38 @@ class Run {
 
   // Every call of the last reply has one result, also those that an ending kept from running; but
   // for those that a process has begun and the next one goes on with.
-  void close_open_calls(const std::string& why = "the run ended before this call") {
-    const auto calls = recorder_.state().open_calls;
-    for (const ToolCall& call : calls) {
-      const State& state = recorder_.state();
-      if (!state.results.contains(call.id) && !suspended_.contains(call.id) &&
-          !state.started_calls.contains(call.id)) {
-        leave_out(call, why);
+  void close_open_calls() {
+    for (const ToolCall& call : calls_to_close()) {
+      leave_out(call, "the run ended before this call");
+    }
+  }
+
+  // A no that was given in time is one all the same.
+  void close_overdue_calls() {
+    std::set<std::string> waiting;
+    for (const ParkedCall* call : recorder_.state().approvals.pending()) {
+      waiting.insert(call->request.call.id);
+    }
+    for (const ToolCall& call : calls_to_close()) {
+      if (const auto why = desk_.denial(call.id)) {
+        deny(call, *why);
+      } else {
+        leave_out(call,
+                  waiting.contains(call.id)
+                      ? "nobody approved the calls of this reply in time"
+                      : "another call of this reply was not approved in time");
       }
     }
+  }
+
+  std::vector<ToolCall> calls_to_close() const {
+    const State& state = recorder_.state();
+    std::vector<ToolCall> calls;
+    std::ranges::copy_if(state.open_calls, std::back_inserter(calls), [&](const ToolCall& call) {
+      return !state.results.contains(call.id) && !suspended_.contains(call.id) &&
+             !state.started_calls.contains(call.id);
+    });
+    return calls;
   }
 
   // Calls that wait stay open, and so do those behind one that goes on with the run, and those that
