@@ -113,7 +113,7 @@ std::string resume_command(const ResumeCommand& resume,
     command += fmt::format(" {} {}", raise->option, raise->value);
   } else if (result.stop && !resume.agent_file.empty() &&
              result.stop->limit != k_approval_deadline &&
-             (is_of_another(result) || is_of_the_file(result))) {
+             ((is_of_another(result) && !result.stop->limit.empty()) || is_of_the_file(result))) {
     command += " --agent " + shell_word(resume.agent_file);
   } else if (is_of_provider(result.error) && !resume.changed_file.empty()) {
     command += " --agent " + shell_word(resume.changed_file);
