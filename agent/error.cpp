@@ -99,7 +99,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::storage_not_found, "storage.not_found", Domain::config, Retry::never, "", "UC", 74, false, "Check the run's id and the state directory.", "0.1.0"},
     {Code::storage_corrupt, "storage.corrupt", Domain::system, Retry::never, "a copy is kept", "UC", 74, false, "Move the file away; a new one is created.", "0.1.0"},
     {Code::storage_io, "storage.io", Domain::system, Retry::automatic_once, "once for EINTR, EAGAIN", "UC", 74, false, "Check the disk: space, permissions, health.", "0.1.0"},
-    {Code::storage_other, "storage.other", Domain::system, Retry::never, "", "UC", 74, false, "The store's message says more.", ""},
+    {Code::storage_other, "storage.other", Domain::system, Retry::never, "", "UC", 74, false, "The store's message says more.", "0.1.0"},
     {Code::memory_failed, "memory.failed", Domain::system, Retry::never, "the run goes on", "UM", 74, true, "Check the memory's store.", ""},
     {Code::knowledge_failed, "knowledge.failed", Domain::system, Retry::never, "the run goes on", "UM", 74, true, "Check the knowledge's store.", ""},
     {Code::embedding_auth, "embedding.auth", Domain::action, Retry::never, "", "U", 77, false, "Check the embedding provider's key.", ""},

@@ -1,5 +1,6 @@
 #include "cli/run_folder.h"
 
+#include "agent/absence.h"
 #include "agent/id.h"
 #include "config/yaml/source.h"
 #include "tools/process/sandbox.h"
@@ -8,12 +9,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <fcntl.h>
 #include <ranges>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 namespace cli {
@@ -124,6 +128,28 @@ bool is_own(const fs::path& folder) {
          status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
 }
 
+// A sweep may come between making it and locking it: it holds the folder for a moment, and removes
+// it. None: it cannot be made, or is somebody else's.
+Descriptor made_and_locked(const fs::path& folder) {
+  constexpr std::chrono::seconds k_most{5};  // that a sweeper may be kept from going on
+  constexpr std::chrono::milliseconds k_pause{1};
+  const auto until = std::chrono::steady_clock::now() + k_most;
+  for (;;) {
+    if (::mkdir(folder.c_str(), k_folder_mode) != 0 && errno != EEXIST) {
+      return {};
+    }
+    Descriptor opened = locked(folder);
+    if (opened && is_there(folder, opened)) {
+      return opened;
+    }
+    const bool is_swept = opened || is_own(folder) || agent::is_absent(folder);
+    if (!is_swept || std::chrono::steady_clock::now() >= until) {
+      return {};
+    }
+    std::this_thread::sleep_for(k_pause);
+  }
+}
+
 void sweep(const fs::path& temporary) {
   std::error_code error;
   int seen = 0;
@@ -192,14 +218,7 @@ agent::Result<fs::path> find_temporary(const agent::Environment& environment,
 
 RunFolder::RunFolder(const fs::path& temporary, const std::string& run_id) {
   path_ = temporary / (std::string(k_prefix) + run_id);
-  constexpr int k_attempts = 3;  // a sweep may come between making it and locking it
-  for (int attempt = 0; attempt < k_attempts && !lock_; ++attempt) {
-    ::mkdir(path_.c_str(), k_folder_mode);
-    lock_ = locked(path_);
-    if (lock_ && !is_there(path_, lock_)) {
-      lock_.reset();
-    }
-  }
+  lock_ = made_and_locked(path_);
   sweep(temporary);
 }
 

@@ -1,11 +1,17 @@
 #include "cli/run_folder.h"
 
+#include "agent/descriptor.h"
+#include "agent/id.h"
 #include "tests/unit/cli/command_support.h"
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
+#include <fcntl.h>
 #include <filesystem>
 #include <string>
+#include <sys/file.h>
+#include <thread>
 
 namespace fs = std::filesystem;
 
@@ -33,4 +39,27 @@ TEST_CASE("run_folder: a TMPDIR behind a link is known by its true name", "[cli]
   const auto found = cli::find_temporary({{"TMPDIR", (folder.path / "link").string()}},
                                          [](const fs::path&) { return false; });
   CHECK(*found == fs::canonical(folder.path / "true"));
+}
+
+TEST_CASE("run_folder: it waits for a sweep that has it, and makes it anew", "[cli]") {
+  const Folder folder;
+  const std::string id = agent::new_run_id();
+  const fs::path path = folder.path / ("errand-" + id);
+  const auto opened = [&] {
+    return agent::Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  };
+  fs::create_directory(path);
+  fs::permissions(path, fs::perms::owner_all);
+  agent::Descriptor swept = opened();
+  REQUIRE(::flock(swept.get(), LOCK_EX | LOCK_NB) == 0);
+  std::jthread sweeper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    fs::remove(path);
+    swept.reset();
+  });
+  const cli::RunFolder made(folder.path, id);
+  sweeper.join();
+  const agent::Descriptor another = opened();
+  REQUIRE(another);
+  CHECK(::flock(another.get(), LOCK_EX | LOCK_NB) != 0);
 }
