@@ -92,7 +92,11 @@ bool holds_nothing(const fs::path& folder) {
 // What nobody will read again.
 void remove(const fs::path& folder, bool is_kept) {
   std::error_code ignored;
-  fs::remove_all(is_kept ? tools::programs_temporary(folder) : folder, ignored);
+  if (!is_kept) {
+    fs::remove_all(folder, ignored);  // once: from then on another one may have its name
+    return;
+  }
+  fs::remove_all(tools::programs_temporary(folder), ignored);
   if (holds_nothing(folder)) {
     fs::remove(folder / k_whose, ignored);
     fs::remove(folder, ignored);

@@ -19,8 +19,8 @@
 
 namespace agent::store {
 
-constexpr std::chrono::milliseconds k_patience{5'000};  // for other writers
-constexpr int k_application_id = 0x65727264;            // "errd"
+constexpr std::chrono::milliseconds k_patience{15'000};  // for other writers, which may be many
+constexpr int k_application_id = 0x65727264;             // "errd"
 
 // "cannot open the journal FILE: …", with the code that SQLite's one stands for.
 std::unexpected<Error> failed(std::string_view doing,
