@@ -324,6 +324,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif behaviour == "has too many calls for ever":
             self.send(429, b"slow down")
         elif behaviour == "has too many calls for a moment":
+            server.called.set()
             self.send(429, b"slow down", Retry_After="1")
         elif behaviour == "has too many calls until tomorrow":
             self.send(429, b"slow down", Retry_After="86400")
@@ -554,6 +555,13 @@ def mirrored(text):
 GOOD = dict(results=["did f", "did g"])
 REFUSED = dict(calls=["f", "g", "f"], one_by_one=True, results=["did f", "did g", "did f"], added={}, check=listens(1))
 START = "timeouts: {start: 1s}"
+
+
+def lay_the_switch(row):
+    SERVERS[row.behaviour].called.wait(PATIENCE_S)
+    (row.folder / "work" / "stop").touch()
+
+
 ROWS = {
     "is good": dict(GOOD, revision="2025-11-25", check=all_of(
         has_no_trace, is_told_of_its_end, has_headers("tools/call", MCP_Protocol_Version="2025-11-25", Mcp_Session_Id="session-1",
@@ -661,7 +669,7 @@ ROWS = {
         calls=["f"], settings="timeouts: {call: 1s}",
         results=["did not answer within 1s; when it was told something, it answers with HTTP status 500: no room"]),
     "has too many calls for a moment": dict(
-        calls=["f"], code=96, when_called=lambda row: (row.folder / "work" / "stop").touch(),
+        calls=["f"], code=96, when_called=lay_the_switch,
         results=["the kill switch is on"], failed=["tool.cancelled"], check=times("tools/call", 1)),
     "has too many calls until tomorrow": dict(calls=["f"], results=["HTTP status 429: slow down; it may be asked again in 24h"], check=times("tools/call", 1)),
     "fails in a call": dict(calls=["f"], results=["HTTP status 502: bad gateway"], failed=["mcp.transport"],

@@ -197,7 +197,7 @@ class Story:
 
     def carry_on(self):
         code, result, err = self.errand("resume", "s")
-        if code == 74 and "there is no run" in err:
+        if code == 74 and ("there is no run" in err or "there is no journal" in err):
             return self.begin()
         if code == 2 and "ended as" in err and self.how == "SIGKILL":  # it came behind the end
             run = next(one for one in self.runs() if one["session"] == "s")
