@@ -16,10 +16,6 @@ using Json = nlohmann::ordered_json;
 // (deeper values would overflow the stack later) or has too many values, each of which takes many
 // times its text. Never throws.
 std::optional<Json> parse_json(std::string_view text, int max_depth = 200);
-inline constexpr std::size_t k_most_json_values = 4'000'000;
-bool has_too_many_values(std::string_view json);
-// Whether it is JSON, whatever limits it is over. Keeps nothing of it.
-bool is_json(std::string_view text);
 // The same, and the first name that stands twice in one object of it, of which the last value
 // counts; what readers differ in. nullopt: none does.
 std::optional<Json> parse_json(std::string_view text, std::optional<std::string>& repeated_name);
@@ -31,6 +27,11 @@ struct RepeatedNames {
   std::optional<std::string> contradiction;
 };
 std::optional<Json> parse_json(std::string_view text, RepeatedNames& repeated);
+
+// Whether it is JSON, whatever limits of parse_json() it is over. Keeps nothing of it.
+bool is_json(std::string_view text);
+inline constexpr std::size_t k_most_json_values = 4'000'000;
+bool has_too_many_values(std::string_view json);
 
 // One line, no spaces; invalid UTF-8 becomes U+FFFD. Numbers as they were read.
 std::string dump(const Json& value);

@@ -610,16 +610,6 @@ class Run {
                                              .message = why}});
   }
 
-  void deny(const ToolCall& call, const std::string& why) {
-    recorder_.record(ToolFinished{.turn = recorder_.state().turns,
-                                  .result = {.call_id = call.id,
-                                             .name = call.name,
-                                             .content = "not allowed: " + why,
-                                             .status = ToolStatus::denied,
-                                             .code = Code::tool_policy_blocked,
-                                             .message = "not allowed: " + why}});
-  }
-
   void warn(const Warning& warning) {
     recorder_.record(warning);
     interceptors_.notify("warning", warning.message, cancellation_.stop());
@@ -978,21 +968,27 @@ class Run {
     }
   }
 
-  // A no that was given in time is one all the same.
+  // A no that was given in time is one all the same: the toolbox says it, and runs nothing.
   void close_overdue_calls() {
     std::set<std::string> waiting;
     for (const ParkedCall* call : recorder_.state().approvals.pending()) {
       waiting.insert(call->request.call.id);
     }
+    std::vector<ToolCall> denied;
     for (const ToolCall& call : calls_to_close()) {
-      if (const auto why = desk_.denial(call.id)) {
-        deny(call, *why);
+      if (desk_.denial(call.id)) {
+        denied.push_back(call);
       } else {
         leave_out(call,
                   waiting.contains(call.id)
                       ? "nobody approved the calls of this reply in time"
                       : "another call of this reply was not approved in time");
       }
+    }
+    if (!denied.empty()) {
+      RecordingWatcher watcher(
+          recorder_, interceptors_, desk_, ports_.toolbox, cancellation_.stop());
+      ports_.toolbox.run(denied, watcher, cancellation_.stop(), cancellation_.kill());
     }
   }
 
