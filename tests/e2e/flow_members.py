@@ -149,23 +149,26 @@ def race(options, folder, number):
     return found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options_of(description, counted):
+    """`counted`: what is played by chance, and how often without being told."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--errand", type=lambda path: pathlib.Path(path).resolve(), default=DEFAULT_ERRAND)
-    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument(f"--{counted}", type=int, default=10)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     parser.add_argument("--patience", type=float, default=1)
     parser.add_argument("-v", "--verbose", action="store_true")
-    options = parser.parse_args()
-    scratch = Scratch("flow-members")
-    failed = rounds = 0
+    return parser.parse_args()
+
+
+def play(name, options, cases):
+    """Each case is a name, what finds what is wrong in a folder of its own, and what else that is told. The exit code."""
+    scratch = Scratch(name)
+    failed = played = 0
     try:
-        cases = [("ten that are there together", all_ten, ())]
-        cases += [(f"race {number} (seed {options.seed})", race, (number,)) for number in range(options.rounds)]
         for at, (name, case, more) in enumerate(cases):
             folder = scratch.path / str(at)
             found = case(options, folder, *more) + [f"left: {one}" for one in left_behind(folder)]
-            rounds += 1
+            played += 1
             failed += bool(found)
             for line in found:
                 print(f"FAIL {name}: {line}", flush=True)
@@ -173,8 +176,15 @@ def main():
                 print(f"ok   {name}", flush=True)
     finally:
         scratch.close()
-    print(f"{rounds - failed} passed, {failed} failed, 0 skipped")
+    print(f"{played - failed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0
+
+
+def main():
+    options = options_of(__doc__, "rounds")
+    return play("flow-members", options, [
+        ("ten that are there together", all_ten, ()),
+        *((f"race {number} (seed {options.seed})", race, (number,)) for number in range(options.rounds))])
 
 
 if __name__ == "__main__":

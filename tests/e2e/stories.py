@@ -8,7 +8,6 @@ tree is played four times: as it is, with a kill switch that is laid and lifted,
 Whoever answers chooses which run, and whether the whole goes on at once. What the docs say must come of it: the exit
 code; each call that was allowed is made once, none that was denied, and none behind the end; each request is made and
 billed once, where nothing was killed; nothing waits at the end, and no run is left parked."""
-import argparse
 import collections
 import json
 import pathlib
@@ -20,10 +19,7 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "support"))
-from flow_members import DEFAULT_ERRAND, Server  # noqa: E402
-from scratch import Scratch, left_behind  # noqa: E402
+from flow_members import Server, options_of, play  # noqa: E402
 
 TOKENS = 5           # of an answer, at a dollar for a million
 MOST_COMMANDS = 150  # until a story that has not ended is wrong
@@ -284,36 +280,18 @@ class Story:
                         if one["status"] in ("parked", "running")]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--errand", type=lambda path: pathlib.Path(path).resolve(), default=DEFAULT_ERRAND)
-    parser.add_argument("--stories", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument("--patience", type=float, default=1)
-    parser.add_argument("-v", "--verbose", action="store_true")
-    options = parser.parse_args()
-    scratch = Scratch("stories")
-    played = failed = 0
+def story(options, folder, number, how):
     try:
-        for number in range(options.stories):
-            for how in ("as it is", "kill switch", "SIGTERM", "SIGKILL"):
-                folder = scratch.path / f"{number}-{how.replace(' ', '-')}"
-                try:
-                    found = Story(options, folder, number, how).check()
-                except AssertionError as error:
-                    found = [str(error)]
-                found += [f"left: {one}" for one in left_behind(folder)]
-                played += 1
-                failed += bool(found)
-                name = f"story {number}, {how} (seed {options.seed})"
-                for line in found:
-                    print(f"FAIL {name}: {line}", flush=True)
-                if options.verbose and not found:
-                    print(f"ok   {name}", flush=True)
-    finally:
-        scratch.close()
-    print(f"{played - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+        return Story(options, folder, number, how).check()
+    except AssertionError as error:
+        return [str(error)]
+
+
+def main():
+    options = options_of(__doc__, "stories")
+    return play("stories", options, [
+        (f"story {number}, {how} (seed {options.seed})", story, (number, how))
+        for number in range(options.stories) for how in ("as it is", "kill switch", "SIGTERM", "SIGKILL")])
 
 
 if __name__ == "__main__":

@@ -171,6 +171,19 @@ TEST_CASE("wire_provider: an error says whose it is", "[providers]") {
   CHECK(error.retry_after == std::chrono::seconds(2));
 }
 
+TEST_CASE("wire_provider: of the body of an error a megabyte is looked at", "[providers]") {
+  constexpr std::size_t k_most = 1u << 20;
+  const std::string begin = R"({"error":{"message":"too large","more":")";
+  const std::string end = R"("}})";
+  const auto message = [&](std::size_t size) {
+    const std::string filling(size - begin.size() - end.size(), 'x');
+    Fixture run({{.status = 400, .body = begin + filling + end}});
+    return run.ask().error().message;
+  };
+  CHECK(message(k_most) == "too large");
+  CHECK_THAT(message(k_most + 1), Catch::Contains(begin));
+}
+
 TEST_CASE("wire_provider: an error in the middle of a stream ends the exchange", "[providers]") {
   Fixture run({{.body = R"(data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]})"
                         "\n\n"

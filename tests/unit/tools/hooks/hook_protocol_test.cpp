@@ -170,6 +170,7 @@ TEST_CASE("hook: what a script reads, in its dialect", "[tools]") {
 TEST_CASE("hook: text that is no JSON is context where the dialect says so", "[tools]") {
   const agent::HookContext start{.point = HookPoint::run_start, .text = "hi"};
   CHECK(answer("mind", 0, "", "claude", start)->context == "mind");
+  CHECK(answer(R"(["mind"])", 0, "", "claude", start)->context == R"(["mind"])");
   CHECK(answer("mind", 0, "", "gemini", start)->context.empty());
   CHECK(answer("mind", 0, "", "claude", before_a_call())->context.empty());
 }
