@@ -236,6 +236,19 @@ bool waits_for_a_person(const RecordedRun& run, const agent::Environment& enviro
   });
 }
 
+bool has_gone_on_below(const RecordedRun& flow, const agent::Environment& environment) {
+  return std::ranges::any_of(members_of(flow.past.state), [&](const agent::MemberRecord* member) {
+    const auto& heard = member->finished;
+    if (member->run_id.empty() || !heard || heard->taken_from || heard->result.exit_code == 0) {
+      return false;
+    }
+    const auto own = recall(flow.store, member->run_id, environment);
+    const auto now = own ? own->past.state.finished : std::nullopt;
+    return now && (now->exit_code != heard->result.exit_code ||
+                   (own->begun.plan.is_flow && has_gone_on_below(*own, environment)));
+  });
+}
+
 Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& environment) {
   const ProcessTime& last = run.processes.back();
   const bool is_cut_off = !run.past.state.finished;  // then members were at work behind its end

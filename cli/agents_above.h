@@ -59,6 +59,10 @@ bool is_left(const RecordedRun& run, RecordedRuns& recorded);
 // none of them has waited for too long.
 bool waits_for_a_person(const RecordedRun& run, const agent::Environment& environment);
 
+// Whether what has failed in a flow, or in one of its flows, was carried on by itself since, and
+// ended otherwise.
+bool has_gone_on_below(const RecordedRun& flow, const agent::Environment& environment);
+
 // What the members of a run, and theirs, have spent and worked of which its record has not heard.
 struct Unheard {
   std::vector<agent::ModelUse> uses;

@@ -535,7 +535,8 @@ void FlowRun::end_as_recorded(const Member& member,
   }
 }
 
-// What an earlier process has brought is not done again. What ended the flow then is.
+// What an earlier process has brought is not done again. What ended the flow then is, and a flow of
+// which a member has been carried on by itself since.
 bool FlowRun::settle_recorded(const Member& member) {
   const auto found = recorded_.find(key_of(member));
   if (found == recorded_.end() || !found->second.finished) {
@@ -550,10 +551,16 @@ bool FlowRun::settle_recorded(const Member& member) {
   }
   if (step.is_command()) {
     state_->end(member, as_heard(heard));
-  } else {
-    end_as_recorded(member, heard, since_recorded(found->second));
+    return true;
   }
-  return true;
+  const RecordedMember since = since_recorded(found->second);
+  const bool has_more_to_do = heard.result.exit_code != 0 && !heard.taken_from && since.record() &&
+                              since.record()->begun.plan.is_flow &&
+                              has_gone_on_below(*since.record(), world_.context.environment);
+  if (!has_more_to_do) {
+    end_as_recorded(member, heard, since);
+  }
+  return !has_more_to_do;
 }
 
 // The whole is over before it goes on: what an earlier process has used for it is listed all the
