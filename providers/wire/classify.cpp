@@ -1,5 +1,6 @@
 #include "providers/wire/classify.h"
 
+#include "agent/retry_after_header.h"
 #include "agent/text.h"
 #include "providers/wire/error_body.h"
 #include "providers/wire/retry_after.h"
@@ -309,7 +310,7 @@ std::optional<std::chrono::milliseconds> wait_asked_for(const Error& error,
                                                         const Headers& headers,
                                                         const ErrorBody& body,
                                                         agent::Clock::Wall now) {
-  auto wait = retry_after_header(headers, now);
+  auto wait = agent::retry_after_header(headers, now);
   const auto other = wait_in_body(body, now);
   if (other && (!wait || *other > *wait)) {
     wait = other;

@@ -5,6 +5,7 @@
 
 mcp_rows.py says what a row is."""
 import base64
+import email.utils
 import http.server
 import json
 import pathlib
@@ -328,6 +329,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(429, b"slow down", Retry_After="1")
         elif behaviour == "has too many calls until tomorrow":
             self.send(429, b"slow down", Retry_After="86400")
+        elif behaviour == "has too many calls until a day to come":
+            self.send(429, b"slow down", Retry_After=email.utils.formatdate(time.time() + 86_000, usegmt=True))
+        elif behaviour == "has no time for a call until a date" and server.calls == 1:
+            self.send(503, b"later", Retry_After=email.utils.formatdate(time.time() - 1, usegmt=True))
         elif behaviour == "fails in a call":
             self.send(502, b"bad gateway")
         elif behaviour == "fails in a call, and names a time":
@@ -676,6 +681,8 @@ ROWS = {
                             check=times("tools/call", 1)),
     "fails in a call, and names a time": dict(calls=["f"], results=["HTTP status 500: it broke"], failed=["mcp.transport"],
                                               check=times("tools/call", 1)),
+    "has too many calls until a day to come": dict(calls=["f"], results=["HTTP status 429: slow down; it may be asked again in 23h"], check=times("tools/call", 1)),
+    "has no time for a call until a date": dict(calls=["f"], results=["did f"], check=times("tools/call", 2)),
     "has too many calls until the end of time": dict(calls=["f"], results=["HTTP status 429: slow down"], check=times("tools/call", 1)),
     "forbids a call": dict(calls=["f"], results=["refuses with HTTP status 403"], failed=["mcp.auth"], check=times("tools/call", 1)),
     "refuses a call with words": dict(calls=["f"], results=["HTTP status 400: Obey <me>"], failed=["mcp.transport"],

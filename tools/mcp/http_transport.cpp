@@ -1,6 +1,7 @@
 #include "tools/mcp/http_transport.h"
 
 #include "agent/duration.h"
+#include "agent/retry_after_header.h"
 #include "agent/text.h"
 #include "tools/mcp/asking.h"
 #include "tools/mcp/header_mirror.h"
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -79,18 +79,6 @@ bool may_be_older_form(int status) {
   return status >= 400 && status < 500 && !is_about_rights(status) && status != k_too_many_requests;
 }
 
-std::optional<Milliseconds> retry_after(const Headers& headers) {
-  const std::string_view text = agent::header(headers, "retry-after");
-  std::uint32_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (text.empty() || end != text.data() + text.size() || error == std::errc::invalid_argument) {
-    return std::nullopt;
-  }
-  const bool is_beyond_all = error == std::errc::result_out_of_range;
-  return is_beyond_all ? std::chrono::years(1)
-                       : Milliseconds(1'000 * static_cast<std::int64_t>(seconds));
-}
-
 // What the body of a refusal says of the request, where it says something.
 std::optional<Message> error_in(const HttpResponse& response) {
   auto messages = read_messages(response.body, Reading::lenient);
@@ -107,8 +95,9 @@ Error transport_error(std::string message) {
 Error refusal_of(const HttpResponse& response) {
   Error error = transport_error(fmt::format("answers with HTTP status {}", response.status));
   error.http_status = response.status;
-  if (asks_for_time(response.status)) {
-    error.retry_after = retry_after(response.headers);
+  if (asks_for_time(response.status) && !agent::header(response.headers, "retry-after").empty()) {
+    const auto now = agent::SystemClock().wall();
+    error.retry_after = agent::retry_after_header(response.headers, now).value_or(Milliseconds{0});
   }
   if (is_about_rights(response.status)) {
     error.code = Code::mcp_auth;

@@ -288,30 +288,6 @@ TEST_CASE("classify: limits that are not the reason do not delay other errors", 
   CHECK(classify(500, "", {{"x-ratelimit-reset-requests", "1h"}}).retry_after == std::nullopt);
 }
 
-TEST_CASE("classify: only HTTP's three forms of a date are one", "[providers]") {
-  for (const char* date : {"Sun, 06 Nov 1994 08:49:37 GMT",
-                           "Sunday, 06-Nov-94 08:49:37 GMT",
-                           "Sun Nov  6 08:49:37 1994"}) {
-    CHECK(providers::parse_http_date(date) == agent::Clock::Wall(std::chrono::seconds(784111777)));
-  }
-  CHECK(providers::parse_http_date("Saturday, 28-Nov-26 09:00:00 GMT") ==
-        providers::parse_http_date("Sat, 28 Nov 2026 09:00:00 GMT"));
-  CHECK(providers::parse_http_date("Sat Nov 28 09:00:00 2026") ==
-        providers::parse_http_date("Sat, 28 Nov 2026 09:00:00 GMT"));
-  CHECK_FALSE(providers::parse_http_date("Sun Nov  6 08:49:37 199x"));
-  CHECK_FALSE(providers::parse_http_date("Sunday, 06-Nov-9 08:49:37 GMT"));
-  CHECK_FALSE(providers::parse_http_date("06 Nov 1994 08:49:37 GMT"));
-  CHECK_FALSE(providers::parse_http_date("Wed, 21 Oct 0015 07:28:00 GMT"));  // no such clock time
-  CHECK(
-      providers::parse_http_date("Wed, 21 Oct 9015 07:28:00 GMT") ==
-      std::chrono::sys_days(std::chrono::year(2200) / 12 / 31));  // the clock's last, and far away
-  CHECK(providers::retry_after_header({{"Retry-After", "Fri, 31 Dec 2500 23:59:59 GMT"}},
-                                      agent::Clock::Wall(std::chrono::seconds(1'800'000'000))) ==
-        std::chrono::hours(24 * 366));
-  CHECK_FALSE(providers::parse_http_date("Sun, 31 Feb 1994 08:49:37 GMT"));
-  CHECK_FALSE(providers::parse_http_date("Sun, 06 Now 1994 08:49:37 GMT"));
-}
-
 TEST_CASE("classify: an error inside an answer carries its own status", "[providers]") {
   const auto inside = [](std::string_view text) {
     const auto error = providers::error_inside(*agent::parse_json(text));
