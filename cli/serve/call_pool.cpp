@@ -13,13 +13,16 @@ CallPool::~CallPool() {
        .signal = 0});
 }
 
-CallPool::Taken CallPool::begin(Key key, Work work) {
+CallPool::Taken CallPool::begin(Key key, Work work, Sign sign) {
   const std::lock_guard lock(mutex_);
   const auto is_it = [&](const Entry& entry) { return !entry.is_answered && entry.key == key; };
   if (std::ranges::any_of(entries_, is_it)) {
     return Taken::twice;
   }
   if (is_over_ || entries_.size() >= options_.most_running + options_.most_waiting) {
+    return Taken::full;
+  }
+  if (!start_signs()) {
     return Taken::full;
   }
   const auto waiting =
@@ -31,6 +34,7 @@ CallPool::Taken CallPool::begin(Key key, Work work) {
   Entry& entry = entries_.emplace_back();
   entry.key = std::move(key);
   entry.work = std::move(work);
+  entry.sign = std::move(sign);
   changed_.notify_all();
   return Taken::yes;
 }
@@ -42,6 +46,33 @@ bool CallPool::start_thread() {
     return true;
   } catch (const std::system_error&) {
     return false;  // with fewer it takes longer
+  }
+}
+
+bool CallPool::start_signs() {
+  try {
+    if (!signs_.joinable()) {
+      signs_ = std::jthread([this](const std::stop_token& stop) { give_signs(stop); });
+    }
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+void CallPool::give_signs(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  const auto never = [] { return false; };
+  for (;;) {
+    no_more_signs_.wait_for(lock, stop, options_.sign_every, never);
+    if (stop.stop_requested()) {
+      return;
+    }
+    for (const Entry& entry : entries_) {
+      if (!entry.is_answered && entry.call.is_wanted) {
+        entry.sign(entry.is_running);
+      }
+    }
   }
 }
 
@@ -138,6 +169,7 @@ void CallPool::finish(const agent::Ending& why) {
     thread.join();
   }
   threads_.clear();
+  signs_ = {};
 }
 
 }  // namespace cli

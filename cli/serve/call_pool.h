@@ -4,6 +4,7 @@
 #include "agent/cancellation.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,7 @@ class CallPool {
   struct Options {
     std::size_t most_running = 8;
     std::size_t most_waiting = 64;
+    std::chrono::milliseconds sign_every{10'000};
   };
   // Which call of which client.
   struct Key {
@@ -42,6 +44,9 @@ class CallPool {
   // Called once for each call that was taken, also for one that was stopped before it began: on a
   // thread of the pool, or of who stopped it. Throws nothing.
   using Work = std::function<void(PooledCall&)>;
+  // Called now and then, from when the call is taken to its answer: it waits, or goes on. Waits for
+  // nobody, and throws nothing.
+  using Sign = std::function<void(bool is_running)>;
 
   // What stops the whole stops each of them. Borrowed; signals are blocked before.
   CallPool(Options options, agent::Cancellation& whole) : options_(options), whole_(whole) {}
@@ -50,7 +55,7 @@ class CallPool {
   CallPool& operator=(const CallPool&) = delete;
 
   // twice: one of that key is there; full: nothing more can wait, or no thread can be started.
-  Taken begin(Key key, Work work);
+  Taken begin(Key key, Work work, Sign sign);
   // Its client wants no answer any more.
   void cancel(const Key& key, const agent::Ending& why);
   void cancel_all_of(std::uint64_t client, const agent::Ending& why);
@@ -65,13 +70,16 @@ class CallPool {
   struct Entry {
     Key key;
     Work work;
+    Sign sign;
     PooledCall call;
     bool is_running = false;
     bool is_answered = false;
   };
 
   bool start_thread();
+  bool start_signs();
   void serve();
+  void give_signs(const std::stop_token& stop);
   void perform(Entry& entry);
   void cancel_where(const std::function<bool(const Key&)>& is_meant, const agent::Ending& why);
 
@@ -83,6 +91,8 @@ class CallPool {
   std::size_t idle_ = 0;      // threads
   bool is_over_ = false;
   std::vector<std::thread> threads_;
+  std::condition_variable_any no_more_signs_;
+  std::jthread signs_;  // begun with the first call
 };
 
 // Ends the calls of a pool before what they use is gone, however that comes to be left.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <csignal>
+#include <memory>
 #include <netinet/in.h>
 #include <utility>
 
@@ -302,9 +303,16 @@ HttpReply McpOverHttp::heed(const Reaction& reaction,
 HttpReply McpOverHttp::begin(const AskedCall& call,
                              std::uint64_t client,
                              std::uint64_t connection) {
+  const auto progress = std::make_shared<CallProgress>(
+      call, world_.redactor, [this, connection](const std::string& message) {
+        world_.listener.write_if_idle(connection, event_of(message));
+      });
   const auto taken = world_.pool.begin(
       {.client = client, .id = agent::dump(call.id)},
-      [this, call, connection](PooledCall& pooled) { perform(call, pooled, connection); });
+      [this, call, connection, progress](PooledCall& pooled) {
+        perform(call, pooled, connection, *progress);
+      },
+      [progress](bool is_running) { progress->give_sign(is_running); });
   if (taken == CallPool::Taken::twice) {
     return refusal_reply(400, call.id, tools::mcp::k_invalid_request, "a call of this id goes on");
   }
@@ -317,16 +325,17 @@ HttpReply McpOverHttp::begin(const AskedCall& call,
           .is_stream = true};
 }
 
-void McpOverHttp::perform(const AskedCall& call, PooledCall& pooled, std::uint64_t connection) {
-  std::int64_t said = 0;
-  const auto progress = [&](std::string_view line) {
-    if (!call.progress_token.is_null() && pooled.is_wanted) {
-      const std::string safe = world_.redactor.apply(agent::one_line(line));
-      world_.listener.write_if_idle(connection, event_of(progress_message(call, ++said, safe)));
+void McpOverHttp::perform(const AskedCall& call,
+                          PooledCall& pooled,
+                          std::uint64_t connection,
+                          CallProgress& progress) {
+  const auto say = [&](std::string_view line) {
+    if (pooled.is_wanted) {
+      progress.say(line);
     }
   };
   const ServedResult result =
-      world_.tools.call(call.tool, call.arguments, pooled.cancellation, progress);
+      world_.tools.call(call.tool, call.arguments, pooled.cancellation, say);
   const bool is_wanted = world_.pool.take_answered(pooled);
   world_.listener.write(connection, is_wanted ? event_of(call_reply(call, result)) : "", true);
 }

@@ -3,6 +3,7 @@
 #include "agent/cancellation.h"
 #include "agent/secrets/redact.h"
 #include "cli/serve/call_pool.h"
+#include "cli/serve/call_progress.h"
 #include "cli/serve/http_listener.h"
 #include "cli/serve/mcp_dialogue.h"
 #include "cli/serve/served_tool.h"
@@ -75,7 +76,10 @@ class McpOverHttp final : public HttpHandler {
                  std::uint64_t connection,
                  bool is_stateless);
   HttpReply begin(const AskedCall& call, std::uint64_t client, std::uint64_t connection);
-  void perform(const AskedCall& call, PooledCall& pooled, std::uint64_t connection);
+  void perform(const AskedCall& call,
+               PooledCall& pooled,
+               std::uint64_t connection,
+               CallProgress& progress);
   void forget_idle_sessions();
   bool forget_oldest_session();  // false: calls go on in all of them
 

@@ -2,6 +2,7 @@
 
 #include "agent/json.h"
 #include "agent/text.h"
+#include "cli/serve/call_progress.h"
 #include "cli/serve/line_input.h"
 #include "cli/serve/mcp_dialogue.h"
 #include "cli/serve/outbox.h"
@@ -125,10 +126,16 @@ class StdioServer {
 
   void begin(AskedCall call, const std::shared_ptr<Replies>& replies) {
     const Json id = call.id;
-    const auto taken = world_.pool.begin(
-        {.id = agent::dump(id)}, [this, call = std::move(call), replies](PooledCall& pooled) {
-          perform(call, pooled, *replies);
+    const auto progress =
+        std::make_shared<CallProgress>(call, world_.redactor, [this](const std::string& message) {
+          outbox_.put_if_idle(message + '\n');
         });
+    const auto taken = world_.pool.begin(
+        {.id = agent::dump(id)},
+        [this, call = std::move(call), replies, progress](PooledCall& pooled) {
+          perform(call, pooled, *replies, *progress);
+        },
+        [progress](bool is_running) { progress->give_sign(is_running); });
     if (taken == CallPool::Taken::twice) {
       replies->settle(
           refused(id, tools::mcp::k_invalid_request, "a call of this id goes on").reply);
@@ -138,16 +145,17 @@ class StdioServer {
     }
   }
 
-  void perform(const AskedCall& call, PooledCall& pooled, Replies& replies) {
-    std::int64_t said = 0;
-    const auto progress = [&](std::string_view line) {
-      if (!call.progress_token.is_null() && pooled.is_wanted) {
-        const std::string safe = world_.redactor.apply(agent::one_line(line));
-        outbox_.put_if_idle(progress_message(call, ++said, safe) + '\n');
+  void perform(const AskedCall& call,
+               PooledCall& pooled,
+               Replies& replies,
+               CallProgress& progress) {
+    const auto say = [&](std::string_view line) {
+      if (pooled.is_wanted) {
+        progress.say(line);
       }
     };
     const ServedResult result =
-        world_.tools.call(call.tool, call.arguments, pooled.cancellation, progress);
+        world_.tools.call(call.tool, call.arguments, pooled.cancellation, say);
     replies.settle(world_.pool.take_answered(pooled) ? call_reply(call, result) : "");
   }
 

@@ -367,6 +367,22 @@ def progress_is_of_its_call(place):
     server.close()
 
 
+def calls_that_are_silent_or_wait_give_signs(place):
+    server = place.serve("-j", "1", place.agent(replies=SLOW))
+    server.begin()
+    server.start_call(1, meta={"progressToken": "at work"})
+    server.start_call(2, meta={"progressToken": "waits"})
+    server.start_call(3)
+    heard = {}
+    while len(heard) < 2:
+        progress = server.progress()
+        if progress["message"] != "turn 1":
+            heard[progress["progressToken"]] = progress["message"]
+    expect(heard == {"at work": "is at work", "waits": "waits for other calls"}, heard)
+    server.process.stdin.close()
+    server.wait()
+
+
 def an_id_is_free_with_its_answer(place):
     server = place.serve(place.agent())
     server.begin()
