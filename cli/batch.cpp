@@ -628,8 +628,14 @@ Ending Batch::timeout_ending() const {
 
 std::string Batch::why_incomplete() const {
   const std::lock_guard lock(mutex_);
-  return count_.not_begun > 0 && options_.max_failures && !stopped_with_ &&
-                 cancellation_.signal_number() == 0 && !cancellation_.is_expired()
+  if (cancellation_.signal_number() != 0) {
+    return "";
+  }
+  if (cancellation_.is_expired()) {
+    return fmt::format("--total-timeout {}: nothing more was begun",
+                       agent::format_duration(options_.timeout.value_or(agent::Milliseconds{0})));
+  }
+  return count_.not_begun > 0 && options_.max_failures && !stopped_with_
              ? fmt::format("--max-failures {}: nothing more was begun", *options_.max_failures)
              : "";
 }
