@@ -482,7 +482,8 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
               "--verbose --stat --no-stat --update-refs --keep-empty"},
     {.name = "git reflog",
      .flags = "n0123456789",
-     .words = "--oneline --all --date= --format= --pretty[= --max-count="},
+     .words = "--oneline --all --date= --format= --pretty[= --max-count=",
+     .operands = Operands::none},  // `expire`, `delete`
     {.name = "git remote", .flags = "v", .words = "--verbose", .operands = Operands::none},
     {.name = "git reset", .flags = "qN", .words = "--soft --mixed --quiet --no-refresh"},
     {.name = "git restore",
@@ -604,6 +605,12 @@ bool is_harmless_awk(std::string_view script) {
   static const RE2 pattern(R"((?:[^|<>@\x01\x02\\]|\\[nrt"/.\\])*)");
   return RE2::FullMatch(script, pattern) && !script.contains("system") &&
          !script.contains("getline");
+}
+
+// Nor one that is sorted by.
+bool is_harmless_key(std::string_view key) {
+  static const RE2 pattern(R"([-*]?[a-zA-Z:]+)");
+  return RE2::FullMatch(key, pattern) && !key.contains("signature");
 }
 
 bool is_remote_name(std::string_view word) {
@@ -736,9 +743,11 @@ class CoverageReader {
             !value.contains(k_unknown_name));
   }
   bool is_value_of(std::string_view option, std::string_view value) const {
-    const bool is_format =
-        row_->name.starts_with("git ") && (option == "--format" || option == "--pretty");
-    return is_value(value) && (!is_format || is_harmless_format(value));
+    const bool is_of_git = row_->name.starts_with("git ");
+    return is_value(value) &&
+           (!is_of_git || (option != "--format" && option != "--pretty") ||
+            is_harmless_format(value)) &&
+           (!is_of_git || option != "--sort" || is_harmless_key(value));
   }
   // In the next word. One that looks like an option may be one after all.
   void read_value(std::string_view option = {}) {
