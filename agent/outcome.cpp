@@ -225,7 +225,7 @@ bool is_meant_for_all(const RunResult& member) {
 
 bool is_meant_for_all(Code code) {
   return code == Code::guardrail_killed || code == Code::run_declined ||
-         code == Code::tool_policy_blocked;
+         code == Code::tool_policy_blocked || code == Code::replay_miss;
 }
 
 bool is_parked(const RunResult& result) {

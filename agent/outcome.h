@@ -146,7 +146,7 @@ struct RunResult {
 // More on its bill.
 void add_uses(RunResult& result, const std::vector<ModelUse>& more);
 // Whether a member's ending is meant for all that it works for: a kill switch, a person's stop,
-// `--fail-on-denied`.
+// `--fail-on-denied`; and a replay without an answer, which is not the run that was recorded.
 bool is_meant_for_all(const RunResult& member);
 bool is_meant_for_all(Code code);
 // Whether it waits for a person's answer to a call, of its own or of a member.

@@ -891,6 +891,7 @@ Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation
        .cancellation = stop,
        .killed = [&] { return killed(stop); },
        .budget = &budgets,
+       .is_room_shared = world_.is_room_shared || has_limit(plan_.agent.limits),
        .kill_files = world_.kill_files,
        .tape = world_.tape,
        .parent = run_id_,

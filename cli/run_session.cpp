@@ -533,7 +533,8 @@ Result<void> RunSession::open_io() {
                                 .run_id = run_id_,
                                 .key_variable = plan_.model().api_key_env,
                                 .folder = tool_environment_->folder().path().string(),
-                                .store = store_},
+                                .store = store_,
+                                .is_room_shared = world_.is_room_shared},
                                tool_environment_->http()));
   store_ = io_->store();
   return {};

@@ -56,6 +56,7 @@ struct RunWorld {
   agent::Cancellation& cancellation;
   providers::Killed killed = nullptr;     // asked before each request, beside the kill switch
   const agent::Budget* budget = nullptr;  // of those that it works for; null: there is none
+  bool is_room_shared = false;            // as Tape::Run's
   // The kill switches of those that it works for: before each request and each call.
   std::vector<std::filesystem::path> kill_files = {};
   // The least time that those have left which it is not carried on with; nullopt: no such limit.

@@ -12,6 +12,10 @@ agent::Asking nothing_asked() {
   return {.model = k_any_model, .prices = k_no_prices};
 }
 
+bool has_limit(const agent::Limits& limits) {
+  return limits.max_cost_usd || limits.max_total_tokens;
+}
+
 std::expected<std::optional<std::int64_t>, agent::Ending> Budgets::room_for(
     const agent::Asking& asking) const {
   std::optional<std::int64_t> room;

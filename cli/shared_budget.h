@@ -25,6 +25,9 @@ using agent::Spending;
 // No request: whether anything is left.
 agent::Asking nothing_asked();
 
+// Of what is spent: which all have together.
+bool has_limit(const agent::Limits& limits);
+
 // What several budgets leave together. Thread-safe, as they are; borrowed.
 class Budgets final : public agent::Budget {
  public:

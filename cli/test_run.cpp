@@ -109,17 +109,6 @@ std::optional<TestOutcome> copy_workspace(const config::TestCase& test,
   return std::nullopt;
 }
 
-// What a member asked that nobody had an answer for: who called it may have gone on all the same.
-std::string miss_of_member(const Json& event) {
-  const Json* result = agent::find(event, "result");
-  const Json* error = result == nullptr ? nullptr : agent::find(*result, "error");
-  const auto code = agent::row(agent::Code::replay_miss);
-  return error != nullptr && agent::text_at(*error, "code") == code.name
-             ? fmt::format(
-                   "{}: {}", agent::text_at(event, "member"), agent::text_at(*error, "message"))
-             : "";
-}
-
 TestOutcome outcome_from_events(std::string_view events) {
   TestOutcome outcome;
   while (!events.empty()) {
@@ -138,9 +127,6 @@ TestOutcome outcome_from_events(std::string_view events) {
     }
     if (type == "warning" && agent::text_at(*event, "kind") == "replies_left") {
       outcome.replies_left = agent::text_at(*event, "message");
-    }
-    if (type == "member.finished" && outcome.missed.empty()) {
-      outcome.missed = miss_of_member(*event);
     }
     const Json* result = type == "run.finished" ? agent::find(*event, "result") : nullptr;
     if (result == nullptr) {

@@ -27,12 +27,11 @@ struct TestOutcome {
   End end = End::broken;
   std::string problem;  // broken: why there is no result
   int exit_code = 0;
-  std::string prompt;              // what it was asked
-  std::string text;                // the answer
-  std::string error;               // "replay.miss: no answer is recorded …", or empty
-  std::vector<std::string> tools;  // that ran, in order
-  std::string replies_left;        // of a script, in a sentence; empty: none
-  std::string missed;  // what a member asked without an answer, in a sentence; empty: nothing
+  std::string prompt;                     // what it was asked
+  std::string text;                       // the answer
+  std::string error;                      // "replay.miss: no answer is recorded …", or empty
+  std::vector<std::string> tools;         // that ran, in order
+  std::string replies_left;               // of a script, in a sentence; empty: none
   std::optional<agent::Money> cost_usd;   // unknown: none
   std::map<std::string, FileSeen> files;  // that the case looks at
   std::string errors;                     // stderr

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace providers {
@@ -122,14 +123,20 @@ class Comparison {
   Differences found_;
 };
 
-// The whole of two requests held against each other.
-Differences compare(const RecordedExchange& recorded, const ShownRequest& asked) {
-  const auto as_json = [](const std::string& method, const std::string& url, const Json& body) {
-    return Json{{"method", method}, {"url", url}, {"body", body}};
-  };
-  return differences(as_json(recorded.method, recorded.url, recorded.request_body),
-                     as_json(asked.method, asked.url, asked.body),
-                     k_most_lines);
+// Where the protocols say how long an answer may be, and what follows from that.
+constexpr auto k_places_of_room =
+    std::to_array<std::string_view>({"/max_tokens",
+                                     "/max_completion_tokens",
+                                     "/max_output_tokens",
+                                     "/thinking/budget_tokens",
+                                     "/generationConfig/maxOutputTokens",
+                                     "/inferenceConfig/maxTokens",
+                                     "/additionalModelRequestFields/thinking/budget_tokens",
+                                     "/options/num_predict",
+                                     "/options/num_ctx"});
+
+Json as_json(const std::string& method, const std::string& url, Json body) {
+  return Json{{"method", method}, {"url", url}, {"body", std::move(body)}};
 }
 
 }  // namespace
@@ -142,13 +149,15 @@ Differences differences(const Json& recorded, const Json& asked, std::size_t mos
 
 ReplayingHttp::ReplayingHttp(Cassette cassette,
                              ReplayingTimings& timings,
-                             const agent::Redactor& redactor)
+                             const agent::Redactor& redactor,
+                             bool is_room_shared)
     : file_(std::move(cassette.file)),
       after_(std::move(cassette.after)),
       timings_(timings),
-      redactor_(redactor) {
+      redactor_(redactor),
+      is_room_shared_(is_room_shared) {
   for (RecordedExchange& exchange : cassette.exchanges) {
-    std::string body = agent::canonical(exchange.request_body);
+    std::string body = agent::canonical(compared(exchange.request_body));
     exchanges_.push_back({.recorded = std::move(exchange), .body = std::move(body)});
   }
   timings_.play(before(0));
@@ -189,8 +198,18 @@ agent::Result<agent::HttpResponse> ReplayingHttp::send(const agent::HttpRequest&
                                                                  : *exchange.error);
 }
 
+Json ReplayingHttp::compared(Json body) const {
+  for (const std::string_view place : k_places_of_room) {
+    const Json::json_pointer pointer{std::string(place)};
+    if (is_room_shared_ && body.contains(pointer)) {
+      body[pointer.parent_pointer()].erase(pointer.back());
+    }
+  }
+  return body;
+}
+
 std::optional<std::size_t> ReplayingHttp::take(const ShownRequest& request) {
-  const std::string body = agent::canonical(request.body);
+  const std::string body = agent::canonical(compared(request.body));
   const std::lock_guard lock(mutex_);
   for (std::size_t index = 0; index < exchanges_.size(); ++index) {
     Exchange& exchange = exchanges_[index];
@@ -227,7 +246,11 @@ Error ReplayingHttp::miss(const ShownRequest& request) const {
     if (exchanges_[index].is_used && !all_used) {
       continue;
     }
-    Differences here = compare(exchanges_[index].recorded, request);
+    const RecordedExchange& recorded = exchanges_[index].recorded;
+    Differences here =
+        differences(as_json(recorded.method, recorded.url, compared(recorded.request_body)),
+                    as_json(request.method, request.url, compared(request.body)),
+                    k_most_lines);
     if (!nearest || here.values < found.values) {
       nearest = index;
       found = std::move(here);

@@ -15,13 +15,17 @@ namespace providers {
 
 class ReplayingHttp final : public agent::Http {
  public:
-  // Borrowed: the timings and the redactor.
-  ReplayingHttp(Cassette cassette, ReplayingTimings& timings, const agent::Redactor& redactor);
+  // Borrowed: the timings and the redactor. `is_room_shared`: as Tape::Run's.
+  ReplayingHttp(Cassette cassette,
+                ReplayingTimings& timings,
+                const agent::Redactor& redactor,
+                bool is_room_shared);
 
   // The first unused answer to the same method, URL and body (as JSON, whatever the order of its
-  // keys; secrets out), in its pieces, or the error that came instead. replay.miss, with the
-  // differences to the nearest recording, where there is none, and where the recorded run was
-  // stopped while it waited for this answer.
+  // keys; secrets out; where the room is shared, whatever the length that an answer may have), in
+  // its pieces, or the error that came instead. replay.miss, with the differences to the nearest
+  // recording, where there is none, and where the recorded run was stopped while it waited for this
+  // answer.
   agent::Result<agent::HttpResponse> send(const agent::HttpRequest& request,
                                           const agent::OnData& on_data,
                                           std::stop_token stop) override;
@@ -29,10 +33,11 @@ class ReplayingHttp final : public agent::Http {
  private:
   struct Exchange {
     RecordedExchange recorded;
-    std::string body;      // of the request, keys sorted
+    std::string body;      // of the request as it is compared, keys sorted
     bool is_used = false;  // under mutex_
   };
 
+  agent::Json compared(agent::Json body) const;
   std::optional<std::size_t> take(const ShownRequest& request);
   const Timings& before(std::size_t index) const;  // that exchange, or the end of the run
   agent::Error miss(const ShownRequest& request) const;
@@ -43,6 +48,7 @@ class ReplayingHttp final : public agent::Http {
   const Timings after_;
   ReplayingTimings& timings_;
   const agent::Redactor& redactor_;
+  const bool is_room_shared_;
   mutable std::mutex mutex_;
   std::vector<Exchange> exchanges_;
 };

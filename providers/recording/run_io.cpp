@@ -114,12 +114,12 @@ class RecordingRunIo final : public RunIo {
 
 class ReplayingRunIo final : public RunIo {
  public:
-  ReplayingRunIo(Cassette cassette, std::string folder, const agent::Redactor& redactor)
+  ReplayingRunIo(Cassette cassette, const Tape::Run& run, const agent::Redactor& redactor)
       : clock_(cassette.run.start, timings_),
         seed_(cassette.run.seed),
         store_(cassette.run.store),
-        folder_{.recorded = cassette.run.folder, .now = std::move(folder)},
-        http_(std::move(cassette), timings_, redactor) {}
+        folder_{.recorded = cassette.run.folder, .now = run.folder},
+        http_(std::move(cassette), timings_, redactor, run.is_room_shared) {}
 
   agent::Clock& clock() override { return clock_; }
   agent::Http& http() override { return http_; }
@@ -198,7 +198,7 @@ class ReplayingTape final : public Tape {
                     "the recording `{}` has no run of `{}`", file_, agent::one_line(run.member)),
           {});
     }
-    return std::make_unique<ReplayingRunIo>(std::move(recorded.mapped()), run.folder, redactor_);
+    return std::make_unique<ReplayingRunIo>(std::move(recorded.mapped()), run, redactor_);
   }
   std::optional<agent::Error> failure() const override { return std::nullopt; }
 

@@ -52,6 +52,8 @@ class Tape {
     std::string key_variable;
     std::string folder;  // the run's temporary one
     std::string store;
+    // Of a limit that others use up, too: how long an answer may be depends on who asks first.
+    bool is_room_shared = false;
   };
 
   virtual ~Tape() = default;

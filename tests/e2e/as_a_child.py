@@ -18,7 +18,7 @@ from cases import AREA_FILES, Case  # noqa: E402
 
 # Said of all agents before the first one begins; and what is meant for the whole.
 BEFORE = {2, 66, 73, 78}
-OF_ALL = {92, 94, 96, 129, 130, 131, 141, 143}
+OF_ALL = {92, 94, 96, 119, 129, 130, 131, 141, 143}
 NOT_BEFORE = ("exit/78_tls_to_a_plain_port",)  # what is wrong shows when it is begun
 # A sub-agent has no more than the agent that calls it: another sandbox, a rule of the project.
 OTHERWISE_BELOW = ("exit/93_home_as_workspace", "guardrails/a_command_reaches_what_is_opened",

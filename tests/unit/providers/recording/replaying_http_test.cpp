@@ -41,7 +41,7 @@ Cassette recorded(const std::vector<std::string>& bodies, std::deque<PlayedHttp:
 
 class Replay {
  public:
-  explicit Replay(Cassette cassette) : http(std::move(cassette), timings, secrets) {}
+  explicit Replay(Cassette cassette) : http(std::move(cassette), timings, secrets, false) {}
 
   providers::ReplayingTimings timings;
   agent::Redactor secrets = no_redactor();
