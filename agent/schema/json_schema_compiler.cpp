@@ -412,24 +412,31 @@ class Compiler {
     for (const Json& option : value) {
       shown.push_back(excerpt(option));
     }
-    node.checks.push_back([&value, message = "must be one of " + join(shown, ", ")](
-                              const Json& judged, Judge& judge) {
-      const bool is_there = std::any_of(
-          value.begin(), value.end(), [&](const Json& option) { return is_equal(option, judged); });
-      if (!is_there) {
-        judge.fail(message + ", is " + excerpt(judged));
-      }
-    });
+    be_one_of(node, {value.begin(), value.end()}, "must be one of " + join(shown, ", "));
     return {};
   }
 
   Result<void> constant(Node& node, std::string_view, const Json& value) {
-    node.checks.push_back([&value](const Json& judged, Judge& judge) {
-      if (!is_equal(value, judged)) {
-        judge.fail(fmt::format("must be {}, is {}", excerpt(value), excerpt(judged)));
+    be_one_of(node, {value}, "must be " + excerpt(value));
+    return {};
+  }
+
+  static void be_one_of(Node& node, const std::vector<Json>& options, std::string message) {
+    std::unordered_multimap<std::size_t, Json> by_hash;
+    for (const Json& option : options) {
+      by_hash.emplace(hash_of(option), option);
+    }
+    node.checks.push_back([by_hash = std::move(by_hash), message = std::move(message)](
+                              const Json& judged, Judge& judge) {
+      if (!judge.spend(weight_of(judged))) {
+        return;
+      }
+      const auto [first, last] = by_hash.equal_range(hash_of(judged));
+      if (std::none_of(
+              first, last, [&](const auto& one) { return is_equal(one.second, judged); })) {
+        judge.fail(message + ", is " + excerpt(judged));
       }
     });
-    return {};
   }
 
   // --- numbers ---
@@ -493,7 +500,7 @@ class Compiler {
     node.checks.push_back([=](const Json& judged, Judge& judge) {
       std::size_t size = 0;
       std::pair<std::string_view, std::string_view> unit;
-      if (what == "Length" && judged.is_string()) {
+      if (what == "Length" && judged.is_string() && judge.spend(weight_of(judged))) {
         size = character_count(judged.get_ref<const std::string&>());
         unit = {"character", "characters"};
       } else if (what == "Items" && judged.is_array()) {
@@ -542,7 +549,8 @@ class Compiler {
     const std::string& text = value.get_ref<const std::string&>();
     TRY_ASSIGN(const RE2* const made, regex(at(node, keyword), text));
     node.checks.push_back([made, &text](const Json& judged, Judge& judge) {
-      if (judged.is_string() && !RE2::PartialMatch(judged.get_ref<const std::string&>(), *made)) {
+      if (judged.is_string() && judge.spend(weight_of(judged)) &&
+          !RE2::PartialMatch(judged.get_ref<const std::string&>(), *made)) {
         judge.fail(fmt::format("must match the pattern {}, is {}", text, excerpt(judged)));
       }
     });
@@ -557,7 +565,8 @@ class Compiler {
     }
     if (value == Json(true)) {
       node.checks.push_back([](const Json& judged, Judge& judge) {
-        if (const auto twins = judged.is_array() ? find_twins(judged) : std::nullopt) {
+        const bool may = judged.is_array() && judge.spend(weight_of(judged));
+        if (const auto twins = may ? find_twins(judged) : std::nullopt) {
           judge.fail(fmt::format("must not have duplicate items: items {} and {} are equal",
                                  twins->first,
                                  twins->second));
@@ -580,7 +589,8 @@ class Compiler {
   Result<void> prefix_items(Node& node, std::string_view keyword, const Json& value) {
     TRY_ASSIGN(const auto places, schemas_in_order(node, keyword, value));
     node.checks.push_back([places](const Json& judged, Judge& judge) {
-      for (std::size_t at = 0; judged.is_array() && at < std::min(judged.size(), places.size());
+      for (std::size_t at = 0; judged.is_array() && !judge.is_done() &&
+                               at < std::min(judged.size(), places.size());
            ++at) {
         judge.judge_at(*places[at], judged[at], std::to_string(at));
       }
@@ -622,7 +632,7 @@ class Compiler {
       }
       const auto found = static_cast<std::size_t>(
           std::count_if(judged.begin(), judged.end(), [&](const Json& item) {
-            return judge.matches(*wanted, item);
+            return !judge.is_done() && judge.matches(*wanted, item);
           }));
       if (found < least || found > most) {
         judge.fail(fmt::format("must hold {} {} that {} {}, holds {}",
@@ -657,11 +667,14 @@ class Compiler {
     return names;
   }
 
+  // A member, which is looked for from the first one on.
+  static std::size_t steps_to_find(const Json& object) { return 1 + object.size() / 16; }
+
   static Check require(std::vector<std::string> names, std::string because) {
     return
         [names = std::move(names), because = std::move(because)](const Json& judged, Judge& judge) {
           for (const std::string& name : names) {
-            if (judged.is_object() && member(judged, name) == nullptr) {
+            if (judged.is_object() && judge.spend(steps_to_find(judged)) && member(judged, name) == nullptr) {
               judge.fail(fmt::format("must have the property `{}`{}", name, because));
             }
           }
@@ -723,15 +736,15 @@ class Compiler {
       judge.judge_at(*named->second, value, name);
     }
     for (const auto& [pattern, schema] : all.patterns) {
-      if (RE2::PartialMatch(name, *pattern)) {
+      if (judge.spend(1 + name.size() / 16) && RE2::PartialMatch(name, *pattern)) {
         is_known = true;
         judge.judge_at(*schema, value, name);
       }
     }
-    if (is_known || all.additional == nullptr) {
+    if (is_known || all.additional == nullptr || judge.is_done()) {
       return;
     }
-    if (all.additional->always == false) {
+    if (all.additional->always == false && judge.spend(4 * all.named.size())) {
       judge.fail_at(name, "is not a known property" + suggestion(all, name));
     } else {
       judge.judge_at(*all.additional, value, name);
@@ -756,6 +769,7 @@ class Compiler {
     node.checks.push_back([wanted](const Json& judged, Judge& judge) {
       for (auto it = judged.begin(); judged.is_object() && it != judged.end() && !judge.is_done();
            ++it) {
+        judge.spend(it.key().size() / 16);
         for (const Violation& violation : judge.probe(*wanted, Json(it.key()))) {
           judge.fail(fmt::format("has a property `{}` whose name {}", it.key(), violation.message));
         }
@@ -781,7 +795,8 @@ class Compiler {
         then = [wanted](const Json& judged, Judge& judge) { judge.judge(*wanted, judged); };
       }
       node.checks.push_back([name, then](const Json& judged, Judge& judge) {
-        if (judged.is_object() && member(judged, name) != nullptr) {
+        if (judged.is_object() && judge.spend(steps_to_find(judged)) &&
+            member(judged, name) != nullptr) {
           then(judged, judge);
         }
       });

@@ -29,13 +29,22 @@ void Judge::judge(const Node& node, const Json& value) {
   if (is_done()) {
     return;
   }
-  if (++effort_.steps > k_max_steps || effort_.depth >= k_max_depth) {
+  if (!spend(value.is_binary() ? weight_of(value) : 1)) {
+    return;
+  }
+  if (effort_.depth >= k_max_depth) {
     effort_.gave_up = true;
     return;
   }
   ++effort_.depth;
   judge_here(node, value);
   --effort_.depth;
+}
+
+bool Judge::spend(std::size_t steps) {
+  effort_.steps += static_cast<std::int64_t>(steps);
+  effort_.gave_up = effort_.gave_up || effort_.steps > k_max_steps;
+  return !effort_.gave_up;
 }
 
 void Judge::judge_at(const Node& node, const Json& value, std::string_view key) {

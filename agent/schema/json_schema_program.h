@@ -70,6 +70,8 @@ class Judge {
   // No branch of anyOf or oneOf fits: says what would, as narrowly as can be known.
   void fail_all(const std::vector<const Node*>& branches, const Json& value);
 
+  // Work that grows with the value, in steps: false where it is too much for what is left of them.
+  bool spend(std::size_t steps);
   bool is_done() const { return effort_.gave_up || violations_.size() >= limit_; }
   std::vector<Violation> take() { return std::move(violations_); }
 

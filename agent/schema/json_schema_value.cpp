@@ -26,20 +26,53 @@ constexpr Types k_integer = 8;
 constexpr Types k_number = 16;
 constexpr std::size_t k_max_excerpt = 60;  // bytes
 
-// Equal values have equal hashes, whatever the order of their members.
+// So that no values are easily found that differ and have the same.
+std::size_t mixed(std::size_t one, std::size_t other) {
+  constexpr std::size_t k_odd = 0x9E3779B97F4A7C15;
+  const std::size_t sum = (one ^ (other + k_odd + (one << 6) + (one >> 2))) * k_odd;
+  return sum ^ (sum >> 32);
+}
+
+// Its beginning, of about `room` bytes as JSON; of a whole that is shorter, all.
+Json beginning_of(const Json& value, std::size_t& room) {
+  if (value.is_string()) {
+    const std::string_view text = prefix(value.get_ref<const std::string&>(), room + 1);
+    room -= std::min(room, text.size());
+    return text;
+  }
+  if (!value.is_structured()) {
+    return value;
+  }
+  Json beginning = value.is_object() ? Json::object() : Json::array();
+  for (auto it = value.begin(); it != value.end() && room > 0; ++it) {
+    --room;
+    if (value.is_object()) {
+      const std::string_view key = prefix(it.key(), room + 1);
+      room -= std::min(room, key.size());
+      beginning.emplace(key, beginning_of(*it, room));
+    } else {
+      beginning.push_back(beginning_of(*it, room));
+    }
+  }
+  return beginning;
+}
+
+}  // namespace
+
 std::size_t hash_of(const Json& value) {
   if (is_number(value)) {
     const Decimal number = decimal_of(value);
-    return std::hash<std::string>{}(number.digits) + static_cast<std::size_t>(number.exponent);
+    return mixed(std::hash<std::string>{}(number.digits),
+                 static_cast<std::size_t>(number.exponent));
   }
   std::size_t hash = type_of(value);
   if (value.is_array()) {
     for (const Json& item : value) {
-      hash = hash * 31 + hash_of(item);
+      hash = mixed(hash, hash_of(item));
     }
   } else if (value.is_object()) {
     for (auto it = value.begin(); it != value.end(); ++it) {
-      hash += (std::hash<std::string>{}(it.key()) * 31) ^ hash_of(*it);
+      hash += mixed(std::hash<std::string>{}(it.key()), hash_of(*it));
     }
   } else if (value.is_string()) {
     hash += std::hash<std::string>{}(value.get_ref<const std::string&>());
@@ -49,7 +82,20 @@ std::size_t hash_of(const Json& value) {
   return hash;
 }
 
-}  // namespace
+std::size_t weight_of(const Json& value) {
+  constexpr std::size_t k_bytes_a_value = 16;
+  if (value.is_string()) {
+    return 1 + value.get_ref<const std::string&>().size() / k_bytes_a_value;
+  }
+  if (value.is_binary()) {  // a number that is kept by its text
+    return 1 + value.get_binary().size() / k_bytes_a_value;
+  }
+  std::size_t weight = 1;
+  for (auto it = value.begin(); value.is_structured() && it != value.end(); ++it) {
+    weight += weight_of(*it) + (value.is_object() ? it.key().size() / k_bytes_a_value : 0);
+  }
+  return weight;
+}
 
 std::span<const TypeRow> all_types() {
   return k_types;
@@ -141,7 +187,8 @@ std::optional<std::pair<std::size_t, std::size_t>> find_twins(const Json& array)
 }
 
 std::string excerpt(const Json& value) {
-  const std::string text = dump(value);
+  std::size_t room = k_max_excerpt;
+  const std::string text = dump(beginning_of(value, room));
   return text.size() <= k_max_excerpt ? text : std::string(prefix(text, k_max_excerpt)) + "…";
 }
 }  // namespace agent::schema

@@ -31,10 +31,14 @@ const Json* member(const Json& object, std::string_view key);
 
 // As the standard has it: 1 equals 1.0, the order of members is nothing.
 bool is_equal(const Json& a, const Json& b);
+// Equal values have equal hashes, whatever the order of their members.
+std::size_t hash_of(const Json& value);
+// What it is to look at all of it, in steps of a Judge: its values, and their bytes by sixteens.
+std::size_t weight_of(const Json& value);
 // The first item that is there twice, and where it was first, if there is one. Linear time.
 std::optional<std::pair<std::size_t, std::size_t>> find_twins(const Json& array);
 
-// The value as JSON, shortened.
+// The value as JSON, shortened. The work does not grow with the value.
 std::string excerpt(const Json& value);
 
 }  // namespace agent::schema

@@ -369,6 +369,32 @@ TEST_CASE("json schema: a tree of any depth is checked without overflow", "[agen
   CHECK(complaints(*made, Json(1)) == " must be a string, is an integer");
 }
 
+TEST_CASE("json schema: what is read of a value counts as work", "[agent]") {
+  const char* const too_much = " is too deeply nested, or takes too long, to be checked";
+  Json patterns = {{"anyOf", Json::array()}};
+  for (int number = 0; number < 200; ++number) {
+    patterns["anyOf"].push_back({{"pattern", "z" + std::to_string(number)}});
+  }
+  const auto by_patterns = JsonSchema::compile(patterns);
+  REQUIRE(by_patterns);
+  CHECK(complaints(*by_patterns, Json(std::string(1'000'000, 'a'))) == too_much);
+  CHECK(complaints(*by_patterns, Json(std::string(1'000, 'a') + "z7")).empty());
+
+  Json words = Json::array();
+  for (int number = 0; number < 3'000; ++number) {
+    words.push_back("word " + std::to_string(number));
+  }
+  const auto listed = JsonSchema::compile({{"items", {{"enum", words}}}});
+  REQUIRE(listed);
+  Json all = Json::array();
+  for (int number = 0; number < 30'000; ++number) {
+    all.push_back("word " + std::to_string(number % 3'000));
+  }
+  CHECK(complaints(*listed, all).empty());
+  all.push_back("word");
+  CHECK_THAT(complaints(*listed, all), Catch::StartsWith("/30000 must be one of"));
+}
+
 TEST_CASE("json schema: work that multiplies is given up", "[agent]") {
   // Each level asks twice for the next: 2^60 decisions.
   Json multiplied = {{"definitions", Json::object()}, {"$ref", "#/definitions/0"}};
