@@ -212,6 +212,7 @@ void Progress::show(const agent::ModelResponded& reply, const agent::Event&) {
     note(k_dim, reply_line(reply));
   }
   calls_.clear();
+  running_.clear();
   last_reply_ = reply.reply;
   for (const agent::ToolCall& call : said.tool_calls) {
     calls_[call.id].asked = &call;
@@ -275,7 +276,7 @@ void Progress::announce(const std::string& id, Call& call, std::string_view styl
 
 void Progress::show(const agent::ToolStarted& started, const agent::Event&) {
   Call& call = call_of(started.call_id, started.name, started.arguments);
-  call.is_running = true;
+  running_.insert(started.call_id);
   at_work_ = started.call_id;
   wait_for(call.shown);
   if (is_loud(0)) {
@@ -317,17 +318,16 @@ void Progress::show(const agent::ToolFinished& finished, const agent::Event&) {
   }
   Call call = std::move(call_of(result.call_id, result.name, {}));
   calls_.erase(result.call_id);
+  running_.erase(result.call_id);
   if (is_loud(0)) {
     show_result(result, call);
   }
   if (is_loud(2)) {
     paragraph("output", agent::head_and_tail(result.content, k_output_bytes));
   }
-  const auto other =
-      std::ranges::find_if(calls_, [](const auto& one) { return one.second.is_running; });
-  if (other != calls_.end()) {
-    at_work_ = other->first;
-    wait_for(other->second.shown);
+  if (!running_.empty()) {
+    at_work_ = *running_.begin();
+    wait_for(calls_[at_work_].shown);
   }
 }
 

@@ -15,6 +15,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,7 +76,6 @@ class Progress final : public agent::EventSink {
     const agent::ToolCall* asked = nullptr;  // in the last reply
     std::string shown;                       // as a person would write it; empty: not yet
     bool is_announced = false;               // its line is there
-    bool is_running = false;
     bool has_changes_shown = false;
     std::deque<std::string> tail;  // of its output: the last whole lines
     std::string line;              // and the one that goes on
@@ -150,6 +150,7 @@ class Progress final : public agent::EventSink {
   Steady::time_point last_draw_;
   agent::SharedReply last_reply_;      // the calls of which are asked for
   std::map<std::string, Call> calls_;  // by their ids
+  std::set<std::string> running_;      // of them
   MemberLines members_;                // of a flow
   std::string at_work_;                // the call that has said something last
   std::string last_announced_;         // the call whose line is the last one

@@ -54,6 +54,9 @@ Error garbage(std::string_view body) {
                                       excerpt(agent::trimmed(body)))};
 }
 
+// Each of them has a result, whatever ends the run before it.
+constexpr std::size_t k_most_calls = 50'000;
+
 Error over_limit(std::string_view which) {
   return Error{.code = Code::provider_bad_response, .message = fmt::format("the answer {}", which)};
 }
@@ -519,6 +522,11 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
     return agent::fail(ended_without_end(end.word));
   }
   agent::Reply result = whole_reply();
+  if (result.tool_calls.size() > k_most_calls) {
+    text_ = std::move(result.text);
+    reasoning_ = std::move(result.reasoning);
+    return agent::fail(over_limit(fmt::format("has more than {} calls", k_most_calls)));
+  }
   result.request_id = request_id(headers);
   return result;
 }

@@ -189,7 +189,7 @@ agent::HookDecision Guardrails::judge(const agent::HookContext& hook_context,
         return decision;
       }
     }
-    const std::string text = decision.text.value_or(std::string(hook_context.text));
+    const std::string_view text = decision.text ? *decision.text : hook_context.text;
     act(row, hook_context, look(row, hook_context, text, stop), emit, decision);
     if (decision.ending || decision.refusal) {
       break;

@@ -160,7 +160,7 @@ class Runner::Round {
 
   Prepared prepare(const agent::ToolCall& call) {
     Prepared prepared{.call = call, .arguments = {}};
-    if (is_refused_) {
+    if (is_refused_ || stop_.stop_requested()) {
       prepared.rejected = not_started();
       return prepared;
     }
@@ -474,11 +474,11 @@ class Runner::Round {
       suspend(index);
       return;
     }
-    if (prepared.rejected) {
+    if (prepared.rejected && (prepared.decision.refusal || !stop_.stop_requested())) {
       conclude(index, {.output = std::move(*prepared.rejected)});
       return;
     }
-    if (is_refused_ || stop_.stop_requested()) {
+    if (is_refused_ || stop_.stop_requested()) {  // what nobody has refused is judged once more
       conclude(index, {.output = not_started()});
       return;
     }
