@@ -13,7 +13,7 @@ CallPool::~CallPool() {
        .signal = 0});
 }
 
-CallPool::Taken CallPool::begin(Key key, Work work, Sign sign) {
+CallPool::Taken CallPool::begin(Key key, bool takes_turns, Work work, Sign sign) {
   const std::lock_guard lock(mutex_);
   const auto is_it = [&](const Entry& entry) { return !entry.is_answered && entry.key == key; };
   if (std::ranges::any_of(entries_, is_it)) {
@@ -33,6 +33,7 @@ CallPool::Taken CallPool::begin(Key key, Work work, Sign sign) {
   }
   Entry& entry = entries_.emplace_back();
   entry.key = std::move(key);
+  entry.takes_turns = takes_turns;
   entry.work = std::move(work);
   entry.sign = std::move(sign);
   changed_.notify_all();
@@ -79,7 +80,7 @@ void CallPool::give_signs(const std::stop_token& stop) {
 void CallPool::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    const auto next = std::ranges::find(entries_, false, &Entry::is_running);
+    const auto next = this->next();
     if (next == entries_.end()) {
       if (is_over_) {
         return;
@@ -96,6 +97,15 @@ void CallPool::serve() {
     entries_.erase(next);
     changed_.notify_all();
   }
+}
+
+// The first that may begin.
+std::list<CallPool::Entry>::iterator CallPool::next() {
+  const bool is_turn_taken = std::ranges::any_of(
+      entries_, [](const Entry& entry) { return entry.is_running && entry.takes_turns; });
+  return std::ranges::find_if(entries_, [&](const Entry& entry) {
+    return !entry.is_running && !(entry.takes_turns && is_turn_taken);
+  });
 }
 
 // The second time: at once.

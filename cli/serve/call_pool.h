@@ -55,7 +55,8 @@ class CallPool {
   CallPool& operator=(const CallPool&) = delete;
 
   // twice: one of that key is there; full: nothing more can wait, or no thread can be started.
-  Taken begin(Key key, Work work, Sign sign);
+  // `takes_turns`: it begins when all that do and came before it have ended.
+  Taken begin(Key key, bool takes_turns, Work work, Sign sign);
   // Its client wants no answer any more.
   void cancel(const Key& key, const agent::Ending& why);
   void cancel_all_of(std::uint64_t client, const agent::Ending& why);
@@ -69,6 +70,7 @@ class CallPool {
  private:
   struct Entry {
     Key key;
+    bool takes_turns = false;
     Work work;
     Sign sign;
     PooledCall call;
@@ -79,6 +81,7 @@ class CallPool {
   bool start_thread();
   bool start_signs();
   void serve();
+  std::list<Entry>::iterator next();
   void give_signs(const std::stop_token& stop);
   void perform(Entry& entry);
   void cancel_where(const std::function<bool(const Key&)>& is_meant, const agent::Ending& why);

@@ -227,7 +227,8 @@ Reaction McpDialogue::list(const Message& message, bool is_stateless) const {
 
 Reaction McpDialogue::call(const Message& message, bool is_stateless) const {
   const std::string name(agent::text_at(message.body, "name"));
-  if (std::ranges::find(tools_, name, &ServedTool::name) == tools_.end()) {
+  const auto tool = std::ranges::find(tools_, name, &ServedTool::name);
+  if (tool == tools_.end()) {
     return refused(message.id,
                    tools::mcp::k_invalid_params,
                    name.empty() ? std::string("a call without a `name`")
@@ -246,7 +247,8 @@ Reaction McpDialogue::call(const Message& message, bool is_stateless) const {
                             .tool = name,
                             .arguments = arguments != nullptr ? *arguments : Json::object(),
                             .progress_token = token != nullptr ? *token : Json(),
-                            .is_stateless = is_stateless}};
+                            .is_stateless = is_stateless,
+                            .takes_turns = tool->takes_turns}};
 }
 
 // Without a session, a result says that it is a whole one; what it lists is the same for as long as

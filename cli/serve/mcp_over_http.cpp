@@ -309,6 +309,7 @@ HttpReply McpOverHttp::begin(const AskedCall& call,
       });
   const auto taken = world_.pool.begin(
       {.client = client, .id = agent::dump(call.id)},
+      call.takes_turns,
       [this, call, connection, progress](PooledCall& pooled) {
         perform(call, pooled, connection, *progress);
       },

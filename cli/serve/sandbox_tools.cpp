@@ -174,7 +174,8 @@ Result<void> SandboxTools::open_tools() {
   for (const agent::ToolInfo& tool : runner_->tools()) {
     tools_.push_back({.name = tool.name,
                       .description = tool.description,
-                      .input_schema = agent::parse_json(tool.parameters).value_or(Json::object())});
+                      .input_schema = agent::parse_json(tool.parameters).value_or(Json::object()),
+                      .takes_turns = true});
     tools_.back().input_schema["type"] = "object";
   }
   return {};

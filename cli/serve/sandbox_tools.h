@@ -41,7 +41,7 @@ class SandboxTools final : public ServedTools {
   static agent::Result<std::unique_ptr<SandboxTools>> open(World world, agent::AgentSpec agent);
 
   std::span<const ServedTool> tools() const override { return tools_; }
-  // One after the other.
+  // One after the other, in no order: they take turns.
   ServedResult call(std::string_view tool,
                     const agent::Json& arguments,
                     agent::Cancellation& cancellation,

@@ -19,6 +19,7 @@ struct ServedTool {
   std::string description;
   agent::Json input_schema;   // of type object
   agent::Json output_schema;  // the same; null: what it says is text
+  bool takes_turns = false;   // with all that do: each call after those that came before it
 };
 
 // Valid UTF-8, without secrets.

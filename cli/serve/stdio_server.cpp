@@ -126,12 +126,14 @@ class StdioServer {
 
   void begin(AskedCall call, const std::shared_ptr<Replies>& replies) {
     const Json id = call.id;
+    const bool takes_turns = call.takes_turns;
     const auto progress =
         std::make_shared<CallProgress>(call, world_.redactor, [this](const std::string& message) {
           outbox_.put_if_idle(message + '\n');
         });
     const auto taken = world_.pool.begin(
         {.id = agent::dump(id)},
+        takes_turns,
         [this, call = std::move(call), replies, progress](PooledCall& pooled) {
           perform(call, pooled, *replies, *progress);
         },

@@ -723,6 +723,24 @@ def a_tool_that_needs_a_yes(place):
     server.close()
 
 
+def tools_take_turns(place):
+    """In the order in which calls came; who runs an agent does not wait for them."""
+    server = place.serve("--tools", place.agent("coder", more="tools: [shell]\npermissions: {default: allow}\n"), place.agent())
+    server.begin()
+    calls = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {
+        "name": "shell", "arguments": {"command": f"echo {number} >>order"}}} for number in range(100, 130)]
+    server.write("".join(json.dumps(call) + "\n" for call in calls))
+    for number in range(100, 130):
+        expect(not server.answer(number)["result"]["isError"], number)
+    found = (place.work / "order").read_text().split()
+    expect(found == [str(number) for number in range(100, 130)], found)
+    for number in range(200, 210):
+        server.send("tools/call", {"name": "shell", "arguments": {"command": "sleep 49"}}, number)
+    expect(is_calls_text(server.call(), "Hello."), "an agent, meanwhile")
+    server.process.stdin.close()
+    server.wait()
+
+
 def a_kill_switch_holds_for_tools(place):
     more = "tools: [shell]\npermissions: {default: allow}\nguardrails: {kill_switch: off.switch}\n"
     server = place.serve("--tools", place.agent("coder", more=more))
