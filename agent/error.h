@@ -193,6 +193,8 @@ struct Error {
   bool write_failed = false;
   // Of a run: another process has it. Nothing was done, and it goes on there.
   bool is_taken = false;
+  // Of a run that was begun: it could not go on now. Nothing of it is lost, and it does later.
+  bool is_put_off = false;
 
   Error while_(std::string doing) && {
     context.push_back(std::move(doing));

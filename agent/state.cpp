@@ -723,6 +723,12 @@ const MemberFinished* ended_after_handoff(const State& state) {
   return member != nullptr && member->finished ? &*member->finished : nullptr;
 }
 
+bool has_waiting_calls(const State& state) {
+  return std::ranges::any_of(state.approvals.parked, [&](const ParkedCall& call) {
+    return !state.results.contains(call.request.call.id);
+  });
+}
+
 bool can_be_carried_on(const State& state, int exit_code) {
   const auto is_suspended = [](const MemberRecord& member) {
     return member.finished && member.finished->suspended;

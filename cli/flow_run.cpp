@@ -111,8 +111,9 @@ bool is_suspended(const RunResult& result, const agent::Cancellation& stop) {
     return false;
   }
   const auto of_the_whole = stop.ending();
-  return result.error->is_taken || result.error->write_failed || agent::is_meant_for_all(result) ||
-         agent::is_parked(result) || agent::has_waited_too_long(result) ||
+  return result.error->is_taken || result.error->is_put_off || result.error->write_failed ||
+         agent::is_meant_for_all(result) || agent::is_parked(result) ||
+         agent::has_waited_too_long(result) ||
          agent::status_of(result.exit_code) == agent::Status::cancelled ||
          (of_the_whole && of_the_whole->error && of_the_whole->error->code == result.error->code);
 }

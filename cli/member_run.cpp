@@ -18,6 +18,7 @@ namespace cli {
 namespace {
 
 using agent::Code;
+using agent::Error;
 using agent::Result;
 
 // Whether there was something to be kept of it.
@@ -96,6 +97,11 @@ Result<void> tell(const OutsideInput& said,
   return {};
 }
 
+// As the run knows it that has begun it.
+bool is_not_over(const agent::MemberRecord& recorded) {
+  return !recorded.finished || recorded.finished->suspended;
+}
+
 Result<agent::RunResult> begin_or_carry_on(RunWorld world,
                                            const MemberRun& member,
                                            Plan plan,
@@ -140,12 +146,19 @@ Result<agent::RunResult> run_member(RunWorld world,
                                     const OutsideInput& said) {
   const Context& context = world.context;
   auto result = begin_or_carry_on(std::move(world), member, std::move(plan), said);
-  if (result || !member.recorded || member.journal.empty()) {
+  if (!member.recorded || member.journal.empty() || (result && !result->error)) {
     return result;
   }
   const RecordedMember since(*member.recorded, member.journal, context.environment);
-  auto left_off = since.left_off(result.error());
-  return left_off ? agent::Result<agent::RunResult>(*std::move(left_off)) : std::move(result);
+  if (result) {
+    result->error->is_put_off = since.has_waiting_calls();
+    return result;
+  }
+  Error error = std::move(result).error();
+  error.is_put_off = error.code != Code::cli_usage && is_not_over(*member.recorded);
+  auto left_off = since.left_off(error);
+  return left_off ? agent::Result<agent::RunResult>(*std::move(left_off))
+                  : agent::fail(std::move(error));
 }
 
 }  // namespace cli

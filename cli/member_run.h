@@ -27,7 +27,8 @@ struct MemberRun {
 
 // Begins it, or carries it on from its record; one that has its answer there is not run again.
 // `plan` has no texts yet. cli.usage where the record cannot be carried on, or is gone; one that is
-// recorded and cannot go on is left off; its error `is_taken` where another process has it.
+// recorded and cannot go on is left off; its error `is_taken` where another process has it. One
+// whose calls have waited for a person, or that was not over, is put off where it cannot go on.
 agent::Result<agent::RunResult> run_member(RunWorld world,
                                            const MemberRun& member,
                                            Plan plan,

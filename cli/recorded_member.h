@@ -30,6 +30,7 @@ class RecordedMember {
   // Whether a call of it waits for a person yet, and it has no members, of which others could go
   // on.
   bool waits_alone() const;
+  bool has_waiting_calls() const { return own_ && agent::has_waiting_calls(own_->past.state); }
   const RecordedRun* record() const { return own_ ? &*own_ : nullptr; }  // null: there is none
 
   // Of one that has ended and is not run again: what is heard, with all that it has used until now,

@@ -76,7 +76,8 @@ tools::Output output_of(const std::string& who, const RunResult& result) {
   return output;
 }
 
-// What waits for a person, and what was cut off, is not over: it goes on where the run does.
+// What waits for a person, what was cut off and what could not be opened now is not over: it goes
+// on where the run does.
 std::optional<Ending> what_it_waits_for(const std::string& who,
                                         const RunResult& result,
                                         bool is_stopped) {
@@ -96,7 +97,7 @@ std::optional<Ending> what_it_waits_for(const std::string& who,
                                             result.resume_cmd)},
         .stop = result.stop};
   }
-  if (agent::has_waited_too_long(result)) {
+  if (agent::has_waited_too_long(result) || (result.error && result.error->is_put_off)) {
     Error error = *result.error;
     error.message = fmt::format("{}: {}", who, error.message);
     return Ending{.error = std::move(error), .stop = result.stop};
