@@ -109,7 +109,7 @@ class LocalTalkingProgram final : public TalkingProgram {
   std::string_view read_some(Descriptor& from);
   void read_lines();
   void read_errors();
-  void note_unfinished();
+  void note_unfinished(std::string_view line);
   void drain();
   void check_report();
   void finish();
@@ -335,21 +335,21 @@ void LocalTalkingProgram::read_lines() {
       return;
     }
     if (end == std::string_view::npos) {
-      note_unfinished();
+      note_unfinished(line_);
       return;
     }
     bytes.remove_prefix(end + 1);
+    note_unfinished({});  // whoever hears it may ask
     listener_.on_line(line_);
     line_.clear();
-    note_unfinished();
   }
 }
 
-void LocalTalkingProgram::note_unfinished() {
+void LocalTalkingProgram::note_unfinished(std::string_view line) {
   constexpr std::size_t k_most_kept = 1'000;  // bytes, for people
   const std::lock_guard lock(mutex_);
-  if (line_.empty() || unfinished_.size() < k_most_kept) {
-    unfinished_ = line_.substr(0, k_most_kept);
+  if (line.empty() || unfinished_.size() < k_most_kept) {
+    unfinished_ = line.substr(0, k_most_kept);
   }
 }
 

@@ -5,10 +5,13 @@
 #include "tools/process/program_result.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <csignal>
 #include <fstream>
+#include <future>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <sys/resource.h>
 #include <thread>
@@ -54,6 +57,28 @@ TEST_CASE("process: output comes in order, live and at the end", "[tools]") {
   CHECK(result.output.is_whole);
   CHECK(result.output.total_bytes == 14);
   CHECK(world.live_output() == result.output.text);
+}
+
+TEST_CASE("process: a line that is heard is not one without an end", "[tools]") {
+  tests::ProcessWorld world;
+  std::unique_ptr<tools::TalkingProgram> program;
+  std::promise<std::string> heard;
+  std::promise<void> is_there;
+  const ProgramRequest request =
+      script(world, "read go; head -c 300000 /dev/zero | tr '\\0' x; echo; cat");
+  auto talking = world.program_runner->talk(
+      request,
+      {.on_line =
+           [&](std::string_view line) {
+             is_there.get_future().wait();
+             heard.set_value(fmt::format("{} and {}", line.size(), program->unfinished_line()));
+           },
+       .on_end = [](tools::TalkingProgram::Ended) {}});
+  REQUIRE(talking);
+  program = *std::move(talking);
+  is_there.set_value();
+  program->write("go");
+  CHECK(heard.get_future().get() == "300000 and ");
 }
 
 TEST_CASE("process: stderr can be kept apart", "[tools]") {
