@@ -21,27 +21,38 @@ namespace {
 struct Command {
   std::string line;
   CommandPlace place;
+  bool may_more = false;  // than tools: what stands nowhere yet counts, too
 };
+
+// What the model has written would have these rights as well.
+bool may_more(const agent::CommandSandbox& sandbox) {
+  return sandbox.is_off || sandbox.network == true || !sandbox.read.empty() ||
+         !sandbox.write.empty();
+}
 
 class CommandList {
  public:
   explicit CommandList(const agent::Environment& environment) : environment_(environment) {}
 
-  void add(std::string line, fs::path directory, const agent::Environment& own) {
+  void add(std::string line,
+           fs::path directory,
+           const agent::Environment& own,
+           const agent::CommandSandbox& sandbox = {}) {
     commands_.push_back({.line = std::move(line),
                          .place = {.directory = std::move(directory),
                                    .home = agent::value_of(environment_, "HOME"),
-                                   .environment = with_own(environment_, own)}});
+                                   .environment = with_own(environment_, own)},
+                         .may_more = may_more(sandbox)});
   }
 
   // As they are read: what a dialect's scripts are called by is filled in.
   void add_hooks(const agent::AgentSpec& agent, const fs::path& cwd) {
     for (const agent::HookSpec& hook : agent.hooks.hooks) {
-      add(hook_command(agent.hooks, hook, cwd), agent.directory, hook.env);
+      add(hook_command(agent.hooks, hook, cwd), agent.directory, hook.env, hook.sandbox);
     }
     for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
       if (check.kind == agent::GuardrailSpec::Kind::command) {
-        add(check.what, agent.directory, check.env);
+        add(check.what, agent.directory, check.env, check.sandbox);
       }
     }
   }
@@ -129,6 +140,9 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
     Scripts named = read_scripts(command.line, command.place);
     std::ranges::move(named.files, std::back_inserter(files));
     std::ranges::move(named.modules, std::back_inserter(files));
+    if (command.may_more) {
+      std::ranges::move(named.more, std::back_inserter(files));
+    }
   }
   std::ranges::move(replays_of(agent), std::back_inserter(files));
   return files;

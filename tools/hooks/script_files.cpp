@@ -36,6 +36,9 @@ constexpr auto k_turns = std::to_array<std::string_view>(
 // Behind them stands the folder that the rest is about.
 constexpr auto k_name_folders = std::to_array<std::string_view>(
     {"-C", "-D", "--chdir", "--cwd", "--directory", "--prefix", "--wd", "--working-directory"});
+// Variables whose value a program runs first of all.
+constexpr auto k_name_scripts =
+    std::to_array<std::string_view>({"BASH_ENV", "ENV", "PYTHONSTARTUP"});
 static_assert(std::ranges::is_sorted(k_turns));
 
 constexpr int k_deepest = 4;                // of `sh -c` in one another
@@ -157,7 +160,12 @@ class ScriptReader {
   void set_variables(const ShellCommand& one) {
     const auto set = [&](const std::string& text) {
       if (const std::size_t equals = text.find('='); equals != std::string::npos) {
-        environment_.insert_or_assign(text.substr(0, equals), text.substr(equals + 1));
+        const std::string name = text.substr(0, equals);
+        const std::string value = text.substr(equals + 1);
+        if (is_one_of(k_name_scripts, name)) {
+          add_script(value);
+        }
+        environment_.insert_or_assign(name, value);
       }
     };
     std::ranges::for_each(one.assignments, set);
@@ -204,8 +212,8 @@ class ScriptReader {
     if (name == "eval") {
       read_line(fmt::format("{}", fmt::join(one.words | std::views::drop(1), " ")));
     }
-    if ((name == "." || name == "source") && one.words.size() > 1 && is_plain(one.words[1])) {
-      add_absent(one.words[1]);
+    if ((name == "." || name == "source") && one.words.size() > 1) {
+      add_script(one.words[1]);
     }
     // Also behind programs that run another one: `timeout 60 sh t`.
     for (std::size_t at = 0; at < one.words.size() && !takes_text; ++at) {
@@ -216,8 +224,25 @@ class ScriptReader {
     }
     add_modules(one, 0);
     if (!takes_text) {
+      add_scripts(one);
       read_in_folders(one);
       read_started(one);
+    }
+  }
+
+  // `python3 SCRIPT`, `make -f SCRIPT`.
+  void add_scripts(const ShellCommand& one) {
+    for (std::size_t at = 0; at + 1 < one.words.size(); ++at) {
+      if (one.words[at] == "-f") {
+        add_script(one.words[at + 1]);
+      } else if (is_interpreter(base_name(one.words[at]))) {
+        const auto behind = one.words | std::views::drop(at + 1);
+        const auto script =
+            std::ranges::find_if(behind, [](const auto& word) { return !word.starts_with('-'); });
+        if (script != behind.end()) {
+          add_script(*script);
+        }
+      }
     }
   }
 
@@ -381,14 +406,19 @@ class ScriptReader {
     if (!one.inputs.empty()) {
       unclear("a shell reads what to do from a here-document");
     }
-    const bool reads_a_file =
-        std::ranges::any_of(one.files, [](const ShellFile& file) { return !file.writes; });
+    bool reads_a_file = false;
+    for (const ShellFile& file : one.files) {
+      if (!file.writes) {
+        reads_a_file = true;
+        add_script(file.path);
+      }
+    }
     if (told.empty() && !reads_a_file) {
       unclear("a shell does what another program tells it");
     } else if (has_line) {
       read_line(std::move(told));
     } else if (is_plain(told)) {
-      add_absent(told);
+      add_script(told);
     } else if (shell > 0 && !told.empty()) {
       unclear("what a shell is to run is told by another program");
     }
@@ -418,6 +448,14 @@ class ScriptReader {
       note(file, *found_);
     } else if (is_plain(word) && !word.starts_with('-') && !word.contains("://") &&
                word.find_first_of("./") != std::string::npos) {
+      add_absent(word);
+    }
+  }
+
+  // What is run, whether there is a `.` or a `/` in its name or not.
+  void add_script(const std::string& word) {
+    add(word);
+    if (is_plain(word)) {
       add_absent(word);
     }
   }
