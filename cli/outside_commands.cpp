@@ -169,11 +169,13 @@ tools::CommandPlace place_outside(const agent::AgentSpec& agent,
           .environment = told};
 }
 
-Result<void> check_outside(const std::string& line,
-                           tools::CommandPlace place,
-                           const tools::Sandbox& rules,
-                           BareNames names,
-                           std::string_view way_in) {
+namespace {
+
+Result<void> check_line(const std::string& line,
+                        tools::CommandPlace place,
+                        const tools::Sandbox& rules,
+                        BareNames names,
+                        std::string_view way_in) {
   const fs::path directory = place.directory;
   const bool is_elsewhere = starts_elsewhere(directory, rules);
   if (is_elsewhere) {
@@ -248,6 +250,20 @@ Result<void> check_outside(const std::string& line,
                     fed.unknown),
         fmt::format("name the program by its whole path, which says that it does not, or {}",
                     way_in));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_outside(const std::string& line,
+                           const tools::CommandPlace& place,
+                           const tools::Sandbox& rules,
+                           BareNames names,
+                           std::string_view way_in) {
+  TRY(check_line(line, place, rules, names, way_in));
+  for (const std::string& made : tools::lines_made(line, place)) {
+    TRY(check_line(made, place, rules, names, way_in));
   }
   return {};
 }

@@ -45,8 +45,9 @@ enum class BareNames : bool { are_the_users, are_known };
 // config.invalid where it names what tools can write or a folder that holds such, runs it behind a
 // name, a link or an interpreter, or where not all can be told. `way_in`: what else may be done,
 // for the help.
+// The same of what a `#!` makes of its scripts.
 agent::Result<void> check_outside(const std::string& line,
-                                  tools::CommandPlace place,
+                                  const tools::CommandPlace& place,
                                   const tools::Sandbox& rules,
                                   BareNames names,
                                   std::string_view way_in);

@@ -66,6 +66,18 @@ std::vector<fs::path> files_for(std::string_view word, const CommandPlace& place
   return files;
 }
 
+std::vector<std::string> lines_made(std::string_view command, const CommandPlace& place) {
+  std::vector<std::string> lines;
+  for (const fs::path& file : named_programs(command, place)) {
+    InterpreterLine line = interpreter_line(file);
+    if (!line.runs.empty()) {
+      line.runs.push_back(file.string());
+      lines.push_back(line_of(line.runs));
+    }
+  }
+  return lines;
+}
+
 std::vector<fs::path> named_programs(std::string_view command, const CommandPlace& place) {
   ProgramFinder finder(place);
   const CommandLine line{std::string(command), {}};
