@@ -12,6 +12,7 @@
 #include "tools/sandbox/way.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
@@ -207,6 +208,20 @@ bool is_stream(const std::string& word, const CommandPlace& place) {
          (type == fs::file_type::character && sandbox::way_to(path).back().path != "/dev/null");
 }
 
+// A stream, a folder of such, or a text that names one, in a word or behind a `=` or an option.
+bool tells_of_a_stream(const std::string& word, const CommandPlace& place) {
+  static const RE2 text(R"(/dev/+(stdin|fd|tty|pts)|/proc/)");
+  const auto is_one = [&](std::string_view end) {
+    std::error_code error;
+    const fs::path path = fs::path(end).lexically_normal();
+    const bool is_of_devices = path == "/dev" || path == "/dev/" || path == "/proc" ||
+                               is_below_either(path, "/dev/", "/proc/");
+    return is_stream(std::string(end), place) ||
+           (is_of_devices && fs::is_directory(path, error));
+  };
+  return RE2::PartialMatch(word, text) || std::ranges::any_of(ends_of_word(word), is_one);
+}
+
 std::size_t operands_in(const std::vector<std::string>& words, std::size_t from) {
   return static_cast<std::size_t>(
       std::count_if(words.begin() + static_cast<std::ptrdiff_t>(std::min(from, words.size())),
@@ -291,6 +306,23 @@ class FedReader {
       if (name != names.end()) {
         look_at_interpreter(*name, {word + 1, words.end()});
       }
+      const auto runner = std::ranges::find_if(names, runs_what_it_is_told);
+      if (runner != names.end()) {
+        look_for_a_stream(*runner, words);
+      }
+    }
+  }
+
+  static bool runs_what_it_is_told(const std::string& name) {
+    const KnownProgram* row = known_program(name);
+    return is_interpreter(name) || (row != nullptr && row->words == Words::may_be_run);
+  }
+
+  void look_for_a_stream(const std::string& name, const std::vector<std::string>& words) {
+    const auto stream = std::ranges::find_if(
+        words, [&](const auto& word) { return tells_of_a_stream(word, place_); });
+    if (stream != words.end()) {
+      fed(fmt::format("{} may run what `{}` brings", name, agent::one_line(*stream, 200)));
     }
   }
 
@@ -298,12 +330,8 @@ class FedReader {
     ShellCommand run{.words = {name}};
     run.words.insert(run.words.end(), told.begin(), told.end());
     const Started started = started_by(run);
-    const auto stream =
-        std::ranges::find_if(told, [&](const auto& word) { return is_stream(word, place_); });
     if (!started.unclear.empty()) {
       fed(started.unclear.front());
-    } else if (stream != told.end()) {
-      fed(fmt::format("{} may run what `{}` brings", name, agent::one_line(*stream, 200)));
     }
   }
 

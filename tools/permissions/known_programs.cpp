@@ -205,7 +205,7 @@ constexpr auto k_code_options = std::to_array<CodeOption>({
     {"hash", "-p"},
     {"iex", "*"},
     {"kotlin", "-e -expression"},
-    {"make", "SHELL= --eval --eval="},
+    {"make", "SHELL= MAKEFLAGS= -E --eval --eval="},
     {"m4", "*"},
     {"manage.py", "dbshell shell shell_plus"},
     {"mariadb", "*"},
