@@ -49,7 +49,7 @@ ObeyedPlace::Identity identity_of(int folder, const char* name) {
 
 class Look {
  public:
-  explicit Look(const std::function<void(const ObeyedPlace&)>& found) : found_(found) {}
+  explicit Look(const FoundObeyed& found) : found_(found) {}
 
   bool below(const fs::path& root) {
     enter(AT_FDCWD, root, root);
@@ -141,7 +141,12 @@ class Look {
                         .kind = ObeyedPlace::Kind::repository,
                         .identity = identity_of(level.folder.get(), "")});
     }
-    std::ranges::for_each(obeyed, found_);  // not before: it may change the folder
+    for (const ObeyedPlace& place : obeyed) {  // not before: it may change the folder
+      const fs::path now = found_(place);
+      if (!now.empty() && place.kind == ObeyedPlace::Kind::own_name) {
+        level.inner.push_back(now.filename());
+      }
+    }
   }
 
   static bool is_folder(const Level& level, const dirent& entry) {
@@ -161,7 +166,7 @@ class Look {
                : std::nullopt;
   }
 
-  const std::function<void(const ObeyedPlace&)>& found_;
+  const FoundObeyed& found_;
   std::vector<Level> levels_;  // from the root to where it looks
   std::size_t seen_ = 0;
   bool is_whole_ = true;
@@ -169,8 +174,7 @@ class Look {
 
 }  // namespace
 
-bool find_obeyed_below(const std::vector<fs::path>& roots,
-                       const std::function<void(const ObeyedPlace&)>& found) {
+bool find_obeyed_below(const std::vector<fs::path>& roots, const FoundObeyed& found) {
   Look look(found);
   bool is_whole = true;
   for (const fs::path& root : roots) {

@@ -518,6 +518,7 @@ void ProtectedFiles::survey() {
     if (const Path file = file_of(place); ::access(file.c_str(), F_OK) == 0) {
       survey_.files.emplace(file, FileTree::read(file, room));
     }
+    return Path();
   });
 }
 
@@ -548,17 +549,20 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
         place.kind == ObeyedPlace::Kind::repository ? place.path / "HEAD" : place.path;
     if (is_allowed(path) || base_.places.contains(place.path) ||
         base_.folders.contains(place.path)) {
-      return;
+      return Path();
     }
     if (is_new(place)) {
-      Path aside = move_aside(path, path.parent_path());
+      const Path aside = move_aside(path, path.parent_path());
       const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
-      sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = std::move(aside)});
-    } else if (const Path file = file_of(place); is_another_file(file)) {
+      sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
+      return aside;
+    }
+    if (const Path file = file_of(place); is_another_file(file)) {
       sweep.changes.push_back({.path = file, .outcome = Outcome::noticed});
       std::size_t room = k_most_bytes;
       survey_.files.insert_or_assign(file, FileTree::read(file, room));  // said once
     }
+    return Path();
   });
   note_lost(sweep);
   return sweep;
