@@ -59,10 +59,13 @@ Answer ApprovalDesk::ask(const ApprovalRequest& request, const std::stop_token& 
            sealed(request, Answer::once));
     return Answer::once;
   }
+  const bool is_news = !recorder_.state().approvals.has_waited.contains(call_id);
+  if (ports_.approver != nullptr || is_news) {
+    notify_(fmt::format("`{}` needs approval", request.call.name));
+  }
   if (ports_.approver == nullptr) {
     return Answer::nobody;
   }
-  notify_(fmt::format("`{}` needs approval", request.call.name));
   const Answer answer = [&] {
     const WorkTime::Pause thinking(time_);
     return ports_.approver->ask(request, stop);

@@ -188,13 +188,20 @@ bool is_tool_of_member(const RecordedRun& run,
              std::views::values(state.sub_agents), has_it, &agent::SubAgentRecord::record);
 }
 
+// A tool that a rule denies whole is none of the run's any more.
+bool was_given_before(const RecordedRun& run, const std::string& word) {
+  const auto before = recorded_options(run);
+  const auto rules = before ? before->all("--deny") : std::vector<std::string>();
+  return std::ranges::find(rules, word) != rules.end();
+}
+
 bool can_be_rule(const RecordedRun& run,
                  const Parsed& parsed,
                  const std::string& word,
                  const agent::Environment& environment) {
   std::set<std::string> seen;
   return is_tool(run, word) || word.find_first_of("(*?") != std::string::npos ||
-         word.starts_with("mcp__") || parsed.has("--agent") ||
+         word.starts_with("mcp__") || parsed.has("--agent") || was_given_before(run, word) ||
          is_tool_of_member(run, word, environment, seen);
 }
 
