@@ -1,7 +1,14 @@
 #include "cli/agents_at_work.h"
 
+#include "cli/open_sandbox.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string>
+#include <utility>
 
 namespace cli {
 namespace {
@@ -35,6 +42,26 @@ OtherAgents agents_at_work(const Plan& whole) {
     return &one->agent;
   });
   return agents;
+}
+
+agent::Result<void> check_members(const Plan& whole, const Context& context) {
+  const OtherAgents all = agents_at_work(whole);
+  std::set<std::pair<std::string, std::string>> seen;  // by file and name
+  for (const agent::AgentSpec* one : all) {
+    if (one == &whole.agent || !seen.emplace(one->file, one->name).second) {
+      continue;
+    }
+    auto unconfined = check_unconfined(*one, context, all);
+    auto mistakes = mistakes_in_places(*one, context);
+    if (!unconfined) {
+      mistakes.push_back(std::move(unconfined).error());
+    }
+    if (!mistakes.empty()) {
+      return agent::fail(
+          std::move(mistakes.front()).while_(fmt::format("looking at the agent `{}`", one->name)));
+    }
+  }
+  return {};
 }
 
 OtherAgents agents_at_work(const FlowTree& whole) {

@@ -6,6 +6,7 @@
 #include "agent/text.h"
 #include "cli/agent_choice.h"
 #include "cli/agents_above.h"
+#include "cli/agents_at_work.h"
 #include "cli/early_end.h"
 #include "cli/flow_run.h"
 #include "cli/key_hosts.h"
@@ -257,8 +258,10 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
     return end_with(std::move(plan).error());
   }
   const auto tape = tape_of(parsed, *std::move(recording), redactor);
-  if (const auto done = check_members_of_scripts(*plan); !done) {
-    return end_with({done.error()});
+  for (const auto& done : {check_members_of_scripts(*plan), check_members(*plan, context)}) {
+    if (!done) {
+      return end_with({done.error()});
+    }
   }
   if (!source->earlier) {
     TRY(check_inputs(parsed, *plan));

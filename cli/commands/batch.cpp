@@ -8,6 +8,7 @@
 #include "agent/store/runs.h"
 #include "agent/store/sqlite_journal.h"
 #include "agent/text.h"
+#include "cli/agents_at_work.h"
 #include "cli/find_run.h"
 #include "cli/key_hosts.h"
 #include "cli/old_runs.h"
@@ -235,6 +236,7 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
   TRY(check_can_be_kept(options, *plan));
   TRY(check_parameters(options, plan->agent));
   TRY(check_rules(plan->agent, parsed));
+  TRY(check_members(*plan, context));
   plan->reads_stdin = true;  // it is not the runs' to look at
   TRY_ASSIGN(BatchInput input,
              BatchInput::open(parsed.positionals.at(1), input_format_of(parsed), plan->agent));
