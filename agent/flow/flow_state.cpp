@@ -116,7 +116,8 @@ Result<void> FlowState::open(std::size_t number) {
                               one_line(dump(list), 60)),
                   list.is_null()
                       ? "the step that brings it has failed, was skipped or has said more than is "
-                        "kept, or its output has no such member; `when` keeps a step from being run without it"
+                        "kept, or its output has no such member; `when` keeps a step from being "
+                        "run without it"
                       : "");
     }
     if (list.size() > k_most_items) {

@@ -589,8 +589,8 @@ class Compiler {
   Result<void> prefix_items(Node& node, std::string_view keyword, const Json& value) {
     TRY_ASSIGN(const auto places, schemas_in_order(node, keyword, value));
     node.checks.push_back([places](const Json& judged, Judge& judge) {
-      for (std::size_t at = 0; judged.is_array() && !judge.is_done() &&
-                               at < std::min(judged.size(), places.size());
+      for (std::size_t at = 0;
+           judged.is_array() && !judge.is_done() && at < std::min(judged.size(), places.size());
            ++at) {
         judge.judge_at(*places[at], judged[at], std::to_string(at));
       }
@@ -674,7 +674,8 @@ class Compiler {
     return
         [names = std::move(names), because = std::move(because)](const Json& judged, Judge& judge) {
           for (const std::string& name : names) {
-            if (judged.is_object() && judge.spend(steps_to_find(judged)) && member(judged, name) == nullptr) {
+            if (judged.is_object() && judge.spend(steps_to_find(judged)) &&
+                member(judged, name) == nullptr) {
               judge.fail(fmt::format("must have the property `{}`{}", name, because));
             }
           }

@@ -23,7 +23,7 @@ struct AskedCall {
   agent::Json arguments;       // an object
   agent::Json progress_token;  // null: nobody wants to hear of progress
   bool is_stateless = false;
-  bool takes_turns = false;    // as ServedTool's
+  bool takes_turns = false;  // as ServedTool's
 };
 
 struct Reaction {

@@ -216,8 +216,7 @@ bool tells_of_a_stream(const std::string& word, const CommandPlace& place) {
     const fs::path path = fs::path(end).lexically_normal();
     const bool is_of_devices = path == "/dev" || path == "/dev/" || path == "/proc" ||
                                is_below_either(path, "/dev/", "/proc/");
-    return is_stream(std::string(end), place) ||
-           (is_of_devices && fs::is_directory(path, error));
+    return is_stream(std::string(end), place) || (is_of_devices && fs::is_directory(path, error));
   };
   return RE2::PartialMatch(word, text) || std::ranges::any_of(ends_of_word(word), is_one);
 }

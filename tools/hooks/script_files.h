@@ -32,7 +32,8 @@ struct Scripts {
   // Regular files that are there now, as the line names them: absolute, links not followed.
   std::vector<std::filesystem::path> files;
   // Beside these: what its words name in the folder where nothing stands yet (those with a `.` or a
-  // `/`, and what a shell or an interpreter is to run), and what is named in a line that is not understood.
+  // `/`, and what a shell or an interpreter is to run), and what is named in a line that is not
+  // understood.
   std::vector<std::filesystem::path> more;
   // Where interpreters look for what is named there without a path, there already or not.
   std::vector<std::filesystem::path> modules;

@@ -27,10 +27,10 @@ struct ObeyedPlace {
 using FoundObeyed = std::function<std::filesystem::path(const ObeyedPlace&)>;
 
 // Calls `found` for each, which may give it another name in its folder: then what is in it is
-// looked at, too. Links are not followed, and nothing in `.git` and `.errand` is told of. A folder that refuses its owner is opened for the look and shut again.
-// False where it did not see everything that programs may have made: too many files, too deep, a
-// folder that could not be opened.
-bool find_obeyed_below(const std::vector<std::filesystem::path>& roots,
-                       const FoundObeyed& found);
+// looked at, too. Links are not followed, and nothing in `.git` and `.errand` is told of. A folder
+// that refuses its owner is opened for the look and shut again. False where it did not see
+// everything that programs may have made: too many files, too deep, a folder that could not be
+// opened.
+bool find_obeyed_below(const std::vector<std::filesystem::path>& roots, const FoundObeyed& found);
 
 }  // namespace tools::sandbox
