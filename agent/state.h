@@ -168,9 +168,9 @@ std::int64_t number_of_call(const State& state, std::string_view call_id);
 
 // Whether a run that ends so goes on from there: as is_resumable() says, and where another process
 // has a member of it.
+bool can_be_carried_on(const State& state, int exit_code);
 // Whether calls that have waited for a person have not run yet.
 bool has_waiting_calls(const State& state);
-bool can_be_carried_on(const State& state, int exit_code);
 
 // The result object of `state` under `ending`; exit code, partial text and Stop included.
 RunResult make_result(const State& state, const Ending& ending);

@@ -43,9 +43,8 @@ tools::CommandPlace place_outside(const agent::AgentSpec& agent,
 enum class BareNames : bool { are_the_users, are_known };
 
 // config.invalid where it names what tools can write or a folder that holds such, runs it behind a
-// name, a link or an interpreter, or where not all can be told. `way_in`: what else may be done,
-// for the help.
-// The same of what a `#!` makes of its scripts.
+// name, a link or an interpreter, or where not all can be told; and the same of what the `#!` of
+// its scripts makes of it. `way_in`: what else may be done, for the help.
 agent::Result<void> check_outside(const std::string& line,
                                   const tools::CommandPlace& place,
                                   const tools::Sandbox& rules,
