@@ -154,6 +154,7 @@ class SubAgents::Tool final : public tools::Tool {
     return {.kind = tools::Access::Kind::nothing, .target = {}};
   }
   bool parallel() const override { return true; }
+  void line_up(const std::string& call_id) override { agents_.line_up(call_id); }
   tools::Output call(const Json& arguments, const CallContext& context) override {
     return agents_.call(callee_, arguments, context);
   }
@@ -163,15 +164,26 @@ class SubAgents::Tool final : public tools::Tool {
   const Callee& callee_;
 };
 
-// One of the places of `limits.max_parallel`.
+void SubAgents::line_up(const std::string& call_id) {
+  const std::lock_guard lock(mutex_);
+  line_.push_back(call_id);
+}
+
+// One of the places of `limits.max_parallel`, in the order of the calls.
 class SubAgents::Turn {
  public:
-  Turn(SubAgents& agents, const std::stop_token& stop) : agents_(agents) {
+  Turn(SubAgents& agents, const std::string& call_id, const std::stop_token& stop)
+      : agents_(agents) {
     const std::int64_t most = agents_.world_.plan.agent.limits.max_parallel;
+    std::deque<std::string>& line = agents_.line_;
     std::unique_lock lock(agents_.mutex_);
-    has_come_ = agents_.has_ended_.wait(lock, stop, [&] { return agents_.at_work_ < most; }) &&
-                !stop.stop_requested();
+    const auto has_come = [&] {
+      return agents_.at_work_ < most && (line.empty() || line.front() == call_id);
+    };
+    has_come_ = agents_.changed_.wait(lock, stop, has_come) && !stop.stop_requested();
+    std::erase(line, call_id);
     agents_.at_work_ += has_come_ ? 1 : 0;
+    agents_.changed_.notify_all();
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -179,7 +191,7 @@ class SubAgents::Turn {
     if (has_come_) {
       const std::lock_guard lock(agents_.mutex_);
       --agents_.at_work_;
-      agents_.has_ended_.notify_one();
+      agents_.changed_.notify_all();
     }
   }
 
@@ -304,12 +316,12 @@ std::optional<tools::Output> SubAgents::why_not_handed_over(const Callee& callee
 tools::Output SubAgents::call(const Callee& callee,
                               const Json& arguments,
                               const CallContext& context) {
+  const Turn turn(*this, context.call_id, context.stop);
   if (callee.is_handoff) {
     if (auto why = why_not_handed_over(callee, context)) {
       return *std::move(why);
     }
   }
-  const Turn turn(*this, context.stop);
   if (!turn.has_come()) {
     tools::Output output = tools::failure(
         Code::tool_cancelled, "not started: the run is being stopped", "Nothing was done.");

@@ -12,6 +12,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <mutex>
@@ -63,6 +64,7 @@ class SubAgents {
   std::optional<tools::Output> why_not_handed_over(const Callee& callee,
                                                    const tools::CallContext& context) const;
 
+  void line_up(const std::string& call_id);
   tools::Output call(const Callee& callee,
                      const agent::Json& arguments,
                      const tools::CallContext& context);
@@ -80,9 +82,10 @@ class SubAgents {
 
   World world_;
   std::vector<Callee> callees_;
-  std::mutex mutex_;  // of the next one
-  std::condition_variable_any has_ended_;
+  std::mutex mutex_;  // of the next two
   std::int64_t at_work_ = 0;
+  std::deque<std::string> line_;  // ids of calls that wait to be, in their order
+  std::condition_variable_any changed_;
 };
 
 }  // namespace cli

@@ -151,6 +151,9 @@ class Tool {
   // What an earlier process of the run has left in the tool itself: told before the first call,
   // call by call of those that went well.
   virtual void recall(const agent::Json& /*arguments*/) {}
+  // Told of each call right before it, in the order of a reply's: calls may come to be made in
+  // another one.
+  virtual void line_up(const std::string& /*call_id*/) {}
   // `arguments` is an object that has passed the tool's schema. Must come back soon after
   // context.stop; never throws.
   virtual Output call(const agent::Json& arguments, const CallContext& context) = 0;

@@ -487,6 +487,7 @@ class Runner::Round {
       conclude(index, {.output = not_started()});
       return;
     }
+    prepared.entry->configured.tool->line_up(prepared.call.id);
     const auto work = [this, index, &updates] {
       try {
         updates.finish(index, call(index, updates));
