@@ -1,7 +1,5 @@
 #include "cli/agents_at_work.h"
 
-#include "cli/open_sandbox.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,14 +49,9 @@ agent::Result<void> check_members(const Plan& whole, const Context& context) {
     if (one == &whole.agent || !seen.emplace(one->file, one->name).second) {
       continue;
     }
-    auto unconfined = check_unconfined(*one, context, all);
-    auto mistakes = mistakes_in_places(*one, context);
-    if (!unconfined) {
-      mistakes.push_back(std::move(unconfined).error());
-    }
-    if (!mistakes.empty()) {
+    if (auto done = check_unconfined(*one, context, all); !done) {
       return agent::fail(
-          std::move(mistakes.front()).while_(fmt::format("looking at the agent `{}`", one->name)));
+          std::move(done).error().while_(fmt::format("looking at the agent `{}`", one->name)));
     }
   }
   return {};

@@ -16,8 +16,8 @@ std::vector<Plan*> plans_at_work(Plan& whole);
 OtherAgents agents_at_work(const Plan& whole);
 OtherAgents agents_at_work(const FlowTree& whole);
 
-// What keeps a member from being begun, whatever is there when its turn comes, said before any is:
-// of its sandbox, and of what it runs outside of that. The whole finds its own by itself.
+// What keeps a member from being begun, whatever is there when its turn comes: what it would run
+// outside of its sandbox. Before any is begun; the whole finds its own by itself.
 agent::Result<void> check_members(const Plan& whole, const Context& context);
 
 }  // namespace cli
