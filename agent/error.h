@@ -195,6 +195,8 @@ struct Error {
   bool is_taken = false;
   // Of a run that was begun: it could not go on now. Nothing of it is lost, and it does later.
   bool is_put_off = false;
+  // Of a replay: the recorded run was stopped while it waited for the answer.
+  bool is_unfinished = false;
 
   Error while_(std::string doing) && {
     context.push_back(std::move(doing));

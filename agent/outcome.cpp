@@ -220,7 +220,7 @@ ModelUse& ModelUse::operator-=(const ModelUse& part) {
 }
 
 bool is_meant_for_all(const RunResult& member) {
-  return member.error && is_meant_for_all(member.error->code);
+  return member.error && is_meant_for_all(member.error->code) && !member.error->is_unfinished;
 }
 
 bool is_meant_for_all(Code code) {

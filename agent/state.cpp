@@ -724,8 +724,8 @@ const MemberFinished* ended_after_handoff(const State& state) {
 }
 
 bool has_waiting_calls(const State& state) {
-  return std::ranges::any_of(state.approvals.parked, [&](const ParkedCall& call) {
-    return !state.results.contains(call.request.call.id);
+  return std::ranges::any_of(state.open_calls, [&](const ToolCall& call) {
+    return state.approvals.find(call.id) != nullptr && !state.results.contains(call.id);
   });
 }
 

@@ -102,6 +102,12 @@ bool is_not_over(const agent::MemberRecord& recorded) {
   return !recorded.finished || recorded.finished->suspended;
 }
 
+// A limit of its own is told, and so is what nothing carries on.
+bool may_be_put_off(const Error& error) {
+  return agent::row(error.code).domain != agent::Domain::limit &&
+         agent::is_resumable(agent::exit_code(error));
+}
+
 Result<agent::RunResult> begin_or_carry_on(RunWorld world,
                                            const MemberRun& member,
                                            Plan plan,
@@ -151,11 +157,12 @@ Result<agent::RunResult> run_member(RunWorld world,
   }
   const RecordedMember since(*member.recorded, member.journal, context.environment);
   if (result) {
-    result->error->is_put_off = since.has_waiting_calls();
+    Error& error = *result->error;  // a member of its own may have been put off
+    error.is_put_off = error.is_put_off || (since.has_waiting_calls() && may_be_put_off(error));
     return result;
   }
   Error error = std::move(result).error();
-  error.is_put_off = error.code != Code::cli_usage && is_not_over(*member.recorded);
+  error.is_put_off = is_not_over(*member.recorded) && may_be_put_off(error);
   auto left_off = since.left_off(error);
   return left_off ? agent::Result<agent::RunResult>(*std::move(left_off))
                   : agent::fail(std::move(error));

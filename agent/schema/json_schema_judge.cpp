@@ -10,6 +10,7 @@ namespace {
 
 constexpr int k_max_depth = 1'000;               // schemas within schemas while one value is judged
 constexpr std::int64_t k_max_steps = 5'000'000;  // references can multiply without end
+constexpr std::size_t k_bytes_of_pointer = 256;  // that are copied in one step
 constexpr std::size_t k_max_reasons = 1'000;     // bytes
 
 Types types_of(const Node& node) {
@@ -49,12 +50,16 @@ bool Judge::spend(std::size_t steps) {
 
 void Judge::judge_at(const Node& node, const Json& value, std::string_view key) {
   const std::size_t length = pointer_.size();
+  if (!spend((length + key.size()) / k_bytes_of_pointer)) {
+    return;
+  }
   pointer_ += "/" + escaped(key);
   judge(node, value);
   pointer_.resize(length);
 }
 
 std::vector<Violation> Judge::probe(const Node& node, const Json& value) {
+  spend(pointer_.size() / k_bytes_of_pointer);
   Judge inner(effort_, pointer_, 1);
   inner.judge(node, value);
   return inner.take();

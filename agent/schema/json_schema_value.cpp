@@ -36,7 +36,7 @@ std::size_t mixed(std::size_t one, std::size_t other) {
 // Its beginning, of about `room` bytes as JSON; of a whole that is shorter, all.
 Json beginning_of(const Json& value, std::size_t& room) {
   if (value.is_string()) {
-    const std::string_view text = prefix(value.get_ref<const std::string&>(), room + 1);
+    const std::string_view text = prefix(value.get_ref<const std::string&>(), room + 4);
     room -= std::min(room, text.size());
     return text;
   }
@@ -161,9 +161,20 @@ bool is_equal(const Json& a, const Json& b) {
   if (!a.is_object()) {
     return a == b;
   }
-  for (auto it = a.begin(); it != a.end(); ++it) {
-    const Json* other = member(b, it.key());
-    if (other == nullptr || !is_equal(*it, *other)) {
+  std::unordered_map<std::string_view, const Json*> members;  // where the order is another one
+  auto beside = b.begin();
+  for (auto it = a.begin(); it != a.end(); ++it, ++beside) {
+    const bool is_in_order = members.empty() && it.key() == beside.key();
+    if (!is_in_order && members.empty()) {
+      for (auto other = b.begin(); other != b.end(); ++other) {
+        members.emplace(other.key(), &*other);
+      }
+    }
+    const auto found = is_in_order ? members.end() : members.find(it.key());
+    if (!is_in_order && found == members.end()) {
+      return false;
+    }
+    if (!is_equal(*it, is_in_order ? *beside : *found->second)) {
       return false;
     }
   }

@@ -185,12 +185,17 @@ ServedResult SandboxTools::call(std::string_view tool,
                                 const Json& arguments,
                                 agent::Cancellation& cancellation,
                                 const ServedProgress& progress) {
+  const auto stopped = [&] {
+    return failure({.code = Code::tool_cancelled, .message = "it was stopped before it had begun"},
+                   world_.redactor);
+  };
   try {
+    if (cancellation.stop().stop_requested()) {
+      return stopped();  // on the thread of who has stopped it: it must not wait for others
+    }
     const std::lock_guard lock(mutex_);
     if (cancellation.stop().stop_requested()) {
-      return failure(
-          {.code = Code::tool_cancelled, .message = "it was stopped before it had begun"},
-          world_.redactor);
+      return stopped();
     }
     if (const auto killed = tools::killed_by(kill_file_)) {
       return failure(*killed, world_.redactor);

@@ -128,10 +128,10 @@ constexpr auto k_places_of_room =
     std::to_array<std::string_view>({"/max_tokens",
                                      "/max_completion_tokens",
                                      "/max_output_tokens",
-                                     "/thinking/budget_tokens",
+                                     "/thinking",
                                      "/generationConfig/maxOutputTokens",
                                      "/inferenceConfig/maxTokens",
-                                     "/additionalModelRequestFields/thinking/budget_tokens",
+                                     "/additionalModelRequestFields/thinking",
                                      "/options/num_predict",
                                      "/options/num_ctx"});
 
@@ -202,7 +202,11 @@ Json ReplayingHttp::compared(Json body) const {
   for (const std::string_view place : k_places_of_room) {
     const Json::json_pointer pointer{std::string(place)};
     if (is_room_shared_ && body.contains(pointer)) {
-      body[pointer.parent_pointer()].erase(pointer.back());
+      const Json::json_pointer parent = pointer.parent_pointer();
+      body[parent].erase(pointer.back());
+      if (!parent.empty() && body[parent].empty()) {
+        body.erase(parent.back());  // where nothing else is said, it is not there
+      }
     }
   }
   return body;
@@ -232,7 +236,9 @@ Error ReplayingHttp::at(const RecordedExchange& exchange, std::string message) c
 }
 
 Error ReplayingHttp::unfinished(const RecordedExchange& exchange) const {
-  return at(exchange, "the recorded run was stopped while it waited for this answer");
+  Error error = at(exchange, "the recorded run was stopped while it waited for this answer");
+  error.is_unfinished = true;
+  return error;
 }
 
 // Those that were not yet used come first: the next one of them is what was most likely meant.

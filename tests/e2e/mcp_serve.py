@@ -741,6 +741,19 @@ def tools_take_turns(place):
     server.wait()
 
 
+def a_cancelled_call_that_waits_holds_up_nobody(place):
+    server = place.serve("--tools", place.agent("coder", more="tools: [shell]\npermissions: {default: allow}\n"))
+    server.begin()
+    for number in (1, 2):
+        server.send("tools/call", {"name": "shell", "arguments": {"command": "sleep 490"}, "_meta": {"progressToken": 1}}, number)
+    server.progress()
+    for number in (2, 1):
+        server.send("notifications/cancelled", {"requestId": number})
+    server.send("tools/call", {"name": "shell", "arguments": {"command": "echo behind"}}, 3)
+    expect("behind" in str(server.answer(3)), "the next one")
+    server.close()
+
+
 def a_kill_switch_holds_for_tools(place):
     more = "tools: [shell]\npermissions: {default: allow}\nguardrails: {kill_switch: off.switch}\n"
     server = place.serve("--tools", place.agent("coder", more=more))

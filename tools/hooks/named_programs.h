@@ -16,7 +16,7 @@ namespace tools {
 std::vector<std::filesystem::path> named_programs(std::string_view command,
                                                   const CommandPlace& place);
 
-// What the `#!` of each of these makes of it, as a command line.
+// What the `#!` of each of these makes of it, as a command line: with a script beside it.
 std::vector<std::string> lines_made(std::string_view command, const CommandPlace& place);
 
 // Where a word that names a program may be found; it need not be there.

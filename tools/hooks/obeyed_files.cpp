@@ -25,8 +25,8 @@ struct Command {
 };
 
 // What the model has written would have these rights as well.
-bool may_more(const agent::CommandSandbox& sandbox) {
-  return sandbox.is_off || sandbox.network == true || !sandbox.read.empty() ||
+bool may_more(const agent::CommandSandbox& sandbox, const agent::SandboxSpec& tools) {
+  return sandbox.is_off || (sandbox.network == true && !tools.network) || !sandbox.read.empty() ||
          !sandbox.write.empty();
 }
 
@@ -37,22 +37,25 @@ class CommandList {
   void add(std::string line,
            fs::path directory,
            const agent::Environment& own,
-           const agent::CommandSandbox& sandbox = {}) {
+           bool may_more = false) {
     commands_.push_back({.line = std::move(line),
                          .place = {.directory = std::move(directory),
                                    .home = agent::value_of(environment_, "HOME"),
                                    .environment = with_own(environment_, own)},
-                         .may_more = may_more(sandbox)});
+                         .may_more = may_more});
   }
 
   // As they are read: what a dialect's scripts are called by is filled in.
   void add_hooks(const agent::AgentSpec& agent, const fs::path& cwd) {
     for (const agent::HookSpec& hook : agent.hooks.hooks) {
-      add(hook_command(agent.hooks, hook, cwd), agent.directory, hook.env, hook.sandbox);
+      add(hook_command(agent.hooks, hook, cwd),
+          agent.directory,
+          hook.env,
+          may_more(hook.sandbox, agent.sandbox));
     }
     for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
       if (check.kind == agent::GuardrailSpec::Kind::command) {
-        add(check.what, agent.directory, check.env, check.sandbox);
+        add(check.what, agent.directory, check.env, may_more(check.sandbox, agent.sandbox));
       }
     }
   }
@@ -141,7 +144,7 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
     std::ranges::move(named.files, std::back_inserter(files));
     std::ranges::move(named.modules, std::back_inserter(files));
     if (command.may_more) {
-      std::ranges::move(named.more, std::back_inserter(files));
+      std::ranges::move(named.to_run, std::back_inserter(files));
     }
   }
   std::ranges::move(replays_of(agent), std::back_inserter(files));

@@ -210,7 +210,7 @@ bool is_stream(const std::string& word, const CommandPlace& place) {
 
 // A stream, a folder of such, or a text that names one, in a word or behind a `=` or an option.
 bool tells_of_a_stream(const std::string& word, const CommandPlace& place) {
-  static const RE2 text(R"(/dev/+(stdin|fd|tty|pts)|/proc/)");
+  static const RE2 text(R"((^|[^\w./-])/+(dev/+(stdin|fd|tty|pts)([^\w-]|$)|proc/))");
   const auto is_one = [&](std::string_view end) {
     std::error_code error;
     const fs::path path = fs::path(end).lexically_normal();

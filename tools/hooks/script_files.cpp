@@ -134,6 +134,7 @@ class ScriptReader {
         note(file, scripts_.more);
       }
     }
+    std::ranges::for_each(named.to_run, [&](const fs::path& file) { note(file, scripts_.to_run); });
     add_to_modules(named.modules);
     std::ranges::for_each(named.pythons,
                           [&](const PythonStart& one) { note(one, scripts_.pythons); });
@@ -214,6 +215,8 @@ class ScriptReader {
     }
     if ((name == "." || name == "source") && one.words.size() > 1) {
       add_script(one.words[1]);
+    } else if (name.contains('/')) {
+      add_script(std::string(name));
     }
     // Also behind programs that run another one: `timeout 60 sh t`.
     for (std::size_t at = 0; at < one.words.size() && !takes_text; ++at) {
@@ -232,14 +235,20 @@ class ScriptReader {
 
   // `python3 SCRIPT`, `make -f SCRIPT`.
   void add_scripts(const ShellCommand& one) {
-    for (std::size_t at = 0; at + 1 < one.words.size(); ++at) {
-      if (one.words[at] == "-f") {
-        add_script(one.words[at + 1]);
-      } else if (is_interpreter(base_name(one.words[at]))) {
-        const auto behind = one.words | std::views::drop(at + 1);
-        const auto script =
-            std::ranges::find_if(behind, [](const auto& word) { return !word.starts_with('-'); });
-        if (script != behind.end()) {
+    constexpr auto k_take_scripts =
+        std::to_array<std::string_view>({"awk", "gawk", "gmake", "make", "mawk", "nawk", "sed"});
+    bool takes_scripts = false;
+    for (std::size_t at = 0; at < one.words.size(); ++at) {
+      const std::string_view name = base_name(one.words[at]);
+      takes_scripts = takes_scripts || is_one_of(k_take_scripts, name);
+      const auto behind = one.words | std::views::drop(at + 1);
+      if (takes_scripts && one.words[at] == "-f" && !behind.empty()) {
+        add_script(behind.front());
+      } else if (is_interpreter(name) && !is_shell(name)) {
+        const auto script = std::ranges::find_if(behind, [](const auto& word) {
+          return !word.starts_with('-') || word == "-m" || word == "-c" || word == "-e";
+        });
+        if (script != behind.end() && !script->starts_with('-')) {
           add_script(*script);
         }
       }
@@ -285,6 +294,7 @@ class ScriptReader {
     };
     std::ranges::for_each(line.files, note_in(*found_));
     std::ranges::for_each(line.more, note_in(scripts_.more));
+    std::ranges::for_each(line.to_run, note_in(scripts_.to_run));
     std::ranges::for_each(line.modules, note_in(scripts_.modules));
     std::ranges::for_each(line.pythons,
                           [&](const PythonStart& python) { note(python, scripts_.pythons); });
@@ -454,13 +464,14 @@ class ScriptReader {
 
   // What is run, whether there is a `.` or a `/` in its name or not.
   void add_script(const std::string& word) {
-    add(word);
-    if (is_plain(word)) {
-      add_absent(word);
+    if (word.empty() || word.contains("://") || has_unknown(word)) {
+      return;
     }
+    add(word);
+    add_absent(word, true);
   }
 
-  void add_absent(const std::string& word) {
+  void add_absent(const std::string& word, bool is_run = false) {
     std::error_code error;
     const fs::path folder = place_.directory.lexically_normal();
     const fs::path file = (directory_ / word).lexically_normal();
@@ -468,6 +479,9 @@ class ScriptReader {
     if (end == folder.end() && rest != file.end() && file.has_filename() &&
         fs::symlink_status(file, error).type() == fs::file_type::not_found) {
       note(file, scripts_.more);
+      if (is_run) {
+        note(file, scripts_.to_run);
+      }
     }
   }
 

@@ -380,6 +380,28 @@ TEST_CASE("json schema: what is read of a value counts as work", "[agent]") {
   CHECK(complaints(*by_patterns, Json(std::string(1'000'000, 'a'))) == too_much);
   CHECK(complaints(*by_patterns, Json(std::string(1'000, 'a') + "z7")).empty());
 
+  const auto items = JsonSchema::compile(
+      {{"additionalProperties",
+        {{"items", {{"anyOf", {{{"type", "null"}}, {{"type", "integer"}}}}}}}}});
+  REQUIRE(items);
+  Json long_named;
+  long_named[std::string(1'000'000, 'k')] = Json::array();
+  for (int number = 0; number < 3'000; ++number) {
+    long_named.front().push_back(number);
+  }
+  CHECK(complaints(*items, long_named) == too_much);
+
+  const auto unique = JsonSchema::compile({{"uniqueItems", true}});
+  REQUIRE(unique);
+  Json forwards;
+  Json backwards;
+  for (int number = 0; number < 2'000; ++number) {
+    forwards["member " + std::to_string(number)] = number;
+    backwards["member " + std::to_string(1'999 - number)] = 1'999 - number;
+  }
+  CHECK(complaints(*unique, Json::array({forwards, backwards})) ==
+        " must not have duplicate items: items 0 and 1 are equal");
+
   Json words = Json::array();
   for (int number = 0; number < 3'000; ++number) {
     words.push_back("word " + std::to_string(number));
