@@ -93,6 +93,12 @@ class ScriptReader {
     }
   }
 
+  void read_variables() {
+    for (const std::string_view name : k_name_scripts) {
+      add_script(std::string(agent::value_of(environment_, name)));
+    }
+  }
+
   // All that looks like the name of a file, wherever it stands.
   void read_words(std::string line) {
     fill_in(line);
@@ -476,12 +482,15 @@ class ScriptReader {
     const fs::path folder = place_.directory.lexically_normal();
     const fs::path file = (directory_ / word).lexically_normal();
     const auto [end, rest] = std::ranges::mismatch(folder, file);
-    if (end == folder.end() && rest != file.end() && file.has_filename() &&
-        fs::symlink_status(file, error).type() == fs::file_type::not_found) {
+    if (!file.has_filename() ||
+        fs::status(file, error).type() != fs::file_type::not_found) {  // also behind a link
+      return;
+    }
+    if (end == folder.end() && rest != file.end()) {
       note(file, scripts_.more);
-      if (is_run) {
-        note(file, scripts_.to_run);
-      }
+    }
+    if (is_run && file.is_absolute()) {
+      note(file, scripts_.to_run);
     }
   }
 
@@ -532,6 +541,7 @@ class ScriptReader {
 Scripts read_scripts(std::string_view command, const CommandPlace& place) {
   Scripts scripts;
   ScriptReader reader(place, scripts);
+  reader.read_variables();
   reader.read(std::string(command));
   if (!scripts.unclear.empty()) {
     reader.read_words(std::string(command));  // such as those that a loop is about

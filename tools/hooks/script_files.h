@@ -35,7 +35,8 @@ struct Scripts {
   // `/`, and what a shell or an interpreter is to run), and what is named in a line that is not
   // understood.
   std::vector<std::filesystem::path> more;
-  // Of these, what is run: by the line itself, by a shell or by an interpreter.
+  // Of what is not there yet, in the folder or elsewhere, what is run: by the line itself, by a
+  // shell or by an interpreter.
   std::vector<std::filesystem::path> to_run;
   // Where interpreters look for what is named there without a path, there already or not.
   std::vector<std::filesystem::path> modules;

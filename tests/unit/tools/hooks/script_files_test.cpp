@@ -207,3 +207,21 @@ TEST_CASE("script files: what is not there yet, and what stands in loops") {
   CHECK(more("sh ../late.sh; curl https://example.com") == "");
   CHECK(more("for f in there.sh late.sh; do sh $f; done") == "there.sh late.sh");
 }
+
+TEST_CASE("script files: what is to be run, there or not, is told apart from what is named") {
+  const tests::FileFolder folder;
+  folder.write("there.sh", "");
+  const auto to_run = [&](std::string_view command) {
+    std::string names;
+    for (const auto& file :
+         tools::read_scripts(command, {.directory = folder.path(), .home = {}}).to_run) {
+      names += (names.empty() ? "" : " ") + file.lexically_relative(folder.path()).string();
+    }
+    return names;
+  };
+  CHECK(to_run("sh there.sh; cat data.json; curl -o ./page.html https://example.com") == "");
+  CHECK(to_run("test -x ./x.sh && ./x.sh") == "x.sh");
+  CHECK(to_run("[ -f .env ] && . ./.env; bash <t") == ".env t");
+  CHECK(to_run("sh ../late.sh; timeout 9 python3 -B p; python3 -m build") == "../late.sh p");
+  CHECK(to_run("BASH_ENV=t bash -c true; make -f m; docker rm -f app") == "t m");
+}
