@@ -49,31 +49,16 @@ std::unexpected<Error> failed_here(std::string_view doing,
   return error;
 }
 
-// Of a journal of ours; nothing: it is none.
-std::optional<SQLite::Header> header_of(const fs::path& file) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) {
-    return std::nullopt;  // a pipe would be waited for
-  }
-  try {
-    const SQLite::Header header = SQLite::Database::getHeaderInfo(file.string());
-    return header.applicationId == k_application_id ? std::optional(header) : std::nullopt;
-  } catch (const SQLite::Exception&) {
-    return std::nullopt;
-  }
-}
-
 std::optional<std::uintmax_t> length_before_cut(const fs::path& file, WalLook wal) {
   const auto header = header_of(file);
   std::error_code error;
   const std::uintmax_t size = fs::file_size(file, error);
-  if (!header || error || header->pageSizeBytes <= 0) {
+  if (!header || error || header->page_size == 0) {
     return std::nullopt;
   }
-  const auto page_size = static_cast<std::uintmax_t>(header->pageSizeBytes);
+  const auto page_size = std::uintmax_t{header->page_size};
   const std::uintmax_t there = size / page_size;
-  const std::uintmax_t pages =
-      wal.database_pages != 0 ? wal.database_pages : header->databaseSizePages & 0xFFFF'FFFF;
+  const std::uintmax_t pages = wal.database_pages != 0 ? wal.database_pages : header->pages;
   std::erase_if(wal.pages, [&](std::uint32_t page) { return page <= there || page > pages; });
   std::ranges::sort(wal.pages);
   const auto same = std::ranges::unique(wal.pages);
@@ -759,8 +744,8 @@ std::int64_t pages_of(const fs::path& file) {
   const auto header = header_of(file);
   std::error_code error;
   const std::uintmax_t size = fs::file_size(file, error);
-  return header && !error && header->pageSizeBytes > 0
-             ? static_cast<std::int64_t>(size) / header->pageSizeBytes
+  return header && !error && header->page_size > 0
+             ? static_cast<std::int64_t>(size) / header->page_size
              : 0;
 }
 

@@ -13,8 +13,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <optional>
 #include <span>
 #include <sys/resource.h>
@@ -151,12 +153,46 @@ std::string help_for(int sqlite_code) {
   }
 }
 
-// The first bytes of a file; fewer where there are none.
+// Of SQLite's header: the size of a page, the length in pages, and whose file it is.
+constexpr std::size_t k_page_size_at = 16;
+constexpr std::size_t k_length_at = 28;
+constexpr std::size_t k_application_at = 68;
+constexpr std::size_t k_file_header_bytes = 100;
+constexpr std::string_view k_mark("SQLite format 3", 16);  // with its NUL
+
+std::uint32_t number_at(std::string_view page, std::size_t at, std::size_t bytes = 4) {
+  std::uint32_t number = 0;
+  for (const char byte : page.substr(at, bytes)) {
+    number = number << 8U | static_cast<unsigned char>(byte);
+  }
+  return number;
+}
+
+// The first bytes of a file; fewer where there are none. Through SQLite, which knows what it has
+// open: who closes another descriptor of a file takes all locks off it that his process has there.
 std::string head_of(const fs::path& file, std::size_t count) {
-  const Descriptor from(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string bytes(count, '\0');
-  const ssize_t got = from ? ::pread(from.get(), bytes.data(), bytes.size(), 0) : 0;
-  bytes.resize(static_cast<std::size_t>(std::max(got, ssize_t{0})));
+  sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
+  std::vector<std::max_align_t> place(
+      static_cast<std::size_t>(system->szOsFile) / sizeof(std::max_align_t) + 1);
+  auto* const opened = reinterpret_cast<sqlite3_file*>(place.data());
+  const std::unique_ptr<const char, void (*)(const char*)> name(
+      sqlite3_create_filename(file.c_str(), "", "", 0, nullptr),
+      [](const char* made) { sqlite3_free_filename(const_cast<char*>(made)); });
+  std::string bytes;
+  sqlite3_int64 size = 0;
+  if (system->xOpen(
+          system, name.get(), opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, nullptr) ==
+          SQLITE_OK &&
+      opened->pMethods->xFileSize(opened, &size) == SQLITE_OK) {
+    bytes.resize(std::min(count, static_cast<std::size_t>(size)));
+    const int length = static_cast<int>(bytes.size());
+    if (opened->pMethods->xRead(opened, bytes.data(), length, 0) != SQLITE_OK) {
+      bytes.clear();
+    }
+  }
+  if (opened->pMethods != nullptr) {
+    opened->pMethods->xClose(opened);
+  }
   return bytes;
 }
 
@@ -204,18 +240,27 @@ Result<void> make_folders(const fs::path& folder) {
   return {};
 }
 
-bool has_our_header(const fs::path& file) {
-  try {
-    return SQLite::Database::getHeaderInfo(file.string()).applicationId == k_application_id;
-  } catch (const SQLite::Exception&) {
-    return false;
+}  // namespace
+
+std::optional<FileHeader> header_of(const fs::path& file) {
+  std::error_code ignored;
+  const std::string bytes = fs::is_regular_file(file, ignored)  // a pipe would be waited for
+                                ? head_of(file, k_file_header_bytes)
+                                : std::string();
+  if (bytes.size() < k_file_header_bytes || !bytes.starts_with(k_mark) ||
+      std::cmp_not_equal(number_at(bytes, k_application_at), k_application_id)) {
+    return std::nullopt;
   }
+  const std::uint32_t size = number_at(bytes, k_page_size_at, 2);
+  return FileHeader{.page_size = size == 1 ? 65'536 : size, .pages = number_at(bytes, k_length_at)};
 }
+
+namespace {
 
 // One of ours that came with wider rights, as in a clone: what SQLite puts beside it gets the same.
 Result<void> make_private(const fs::path& file) {
   struct stat status{};
-  if (::stat(file.c_str(), &status) == 0 && (status.st_mode & 077) != 0 && has_our_header(file) &&
+  if (::stat(file.c_str(), &status) == 0 && (status.st_mode & 077) != 0 && header_of(file) &&
       ::chmod(file.c_str(), status.st_mode & 0700) != 0) {
     return failed_with_errno("cannot close to others the journal", file, errno);
   }
@@ -560,20 +605,10 @@ bool leads_to_events(const fs::path& file) {
 
 namespace {
 
-// Of SQLite's header: the length in pages, the first free one and their number, the version of what
-// is kept.
-constexpr std::size_t k_length_at = 28;
+// Of SQLite's header, too: the first free page and their number, the version of what is kept.
 constexpr std::size_t k_first_free_at = 32;
 constexpr std::size_t k_free_at = 36;
 constexpr std::size_t k_version_at = 60;
-
-std::uint32_t number_at(std::string_view page, std::size_t at) {
-  std::uint32_t number = 0;
-  for (const char byte : page.substr(at, 4)) {
-    number = number << 8U | static_cast<unsigned char>(byte);
-  }
-  return number;
-}
 
 void put_number(std::string& page, std::size_t at, std::uint32_t number) {
   for (std::size_t byte = 0; byte < 4; ++byte) {
@@ -582,13 +617,11 @@ void put_number(std::string& page, std::size_t at, std::uint32_t number) {
 }
 
 bool is_header_whole(std::string_view page) {
-  using namespace std::string_view_literals;
   const std::uint32_t length = number_at(page, k_length_at);
   const std::uint32_t version = number_at(page, k_version_at);
-  return page.starts_with("SQLite format 3\0"sv) && length > 0 &&
-         number_at(page, k_first_free_at) <= length && number_at(page, k_free_at) < length &&
-         version >= 1 && std::cmp_less_equal(version, k_version) &&
-         number_at(page, 24) == number_at(page, 92);
+  return page.starts_with(k_mark) && length > 0 && number_at(page, k_first_free_at) <= length &&
+         number_at(page, k_free_at) < length && version >= 1 &&
+         std::cmp_less_equal(version, k_version) && number_at(page, 24) == number_at(page, 92);
 }
 
 }  // namespace

@@ -10,8 +10,10 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -51,6 +53,13 @@ class Transaction {
   SQLite::Database& database_;
   bool is_open_ = true;
 };
+
+// What a journal of ours says at its very beginning; nothing: it is none.
+struct FileHeader {
+  std::uint32_t page_size = 0;  // bytes
+  std::uint32_t pages = 0;
+};
+std::optional<FileHeader> header_of(const std::filesystem::path& file);
 
 // All of these throw SQLite::Exception, too, which failed() makes an Error of.
 

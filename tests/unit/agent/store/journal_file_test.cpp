@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -323,4 +324,37 @@ TEST_CASE("journal file: an event that cannot be read takes nothing else out of 
   expected.front().turns = 0;
   expected.front().cost = Money{};
   CHECK(rows_in(file) == expected);
+}
+
+namespace {
+
+// Whether another process finds the file locked, as SQLite locks one that it has open.
+bool is_locked(const fs::path& file) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    struct flock lock{};
+    lock.l_type = F_WRLCK;
+    lock.l_start = 1'073'741'826;
+    lock.l_len = 510;
+    const int opened = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+    _exit(::fcntl(opened, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? 1 : 0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WEXITSTATUS(status) == 1;
+}
+
+}  // namespace
+
+// Without it, the next process that closes the journal takes the -wal file from under the run.
+TEST_CASE("journal file: who looks at the file keeps the locks on it", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  const auto journal = tests::opened(file);
+  REQUIRE(tests::keep(*journal, tests::event("run-1", 1, agent::Warning{.message = "w"})));
+  REQUIRE(is_locked(file));
+  CHECK(agent::store::header_of(file)->page_size == 4'096);
+  CHECK(agent::store::length_before_cut(file));
+  CHECK(agent::store::check_journal(file));
+  CHECK(is_locked(file));
 }
