@@ -229,6 +229,8 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
   if (options.runs_programs) {
     TRY(sandbox->try_out(spec));
   }
+  sandbox->kept_in_ = options.temporary;
+  sandbox->recall(options.earlier);
   return sandbox;
 }
 
@@ -391,13 +393,37 @@ std::vector<struct stat> Sandbox::look_at_neighbours() const {
 
 std::string Sandbox::begin() {
   note_writing();
-  return next_profile();
+  std::string profile = next_profile();
+  keep_survey();
+  return profile;
 }
 
 void Sandbox::note_writing() {
   if (is_swept_) {
     protected_->survey();
+    keep_survey();
     is_written_ = true;
+  }
+}
+
+// What a process of the same run has left that was killed, this one sweeps.
+void Sandbox::recall(const std::vector<fs::path>& earlier) {
+  for (const fs::path& folder : is_swept_ ? earlier : std::vector<fs::path>()) {
+    if (auto survey = sandbox::recall_survey(protected_->options().roots, folder)) {
+      protected_->recall(*std::move(survey));
+      recalled_from_.push_back(folder);
+      note_writing();
+    }
+  }
+}
+
+void Sandbox::keep_survey() {
+  if (!is_swept_ || kept_in_.empty()) {
+    return;
+  }
+  const std::scoped_lock lock(mutex_);
+  if (const auto survey = protected_->surveyed_since(kept_survey_)) {
+    sandbox::keep_survey(*survey, protected_->options().roots, kept_in_);
   }
 }
 
@@ -433,7 +459,18 @@ std::vector<sandbox::ProtectedChange> Sandbox::end(const std::string& profile,
 }
 
 sandbox::ProtectedFiles::Sweep Sandbox::sweep() {
-  return is_written_.exchange(false) ? protected_->sweep() : sandbox::ProtectedFiles::Sweep();
+  if (!is_written_.exchange(false)) {
+    return {};
+  }
+  sandbox::ProtectedFiles::Sweep sweep = protected_->sweep();
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(kept_survey_, 0) != 0) {
+    sandbox::forget_survey(protected_->options().roots, kept_in_);
+  }
+  for (const fs::path& folder : std::exchange(recalled_from_, {})) {
+    sandbox::forget_survey(protected_->options().roots, folder);
+  }
+  return sweep;
 }
 
 std::vector<std::string> Sandbox::names_of(bool are_in_force) const {

@@ -1,6 +1,7 @@
 #include "tools/sandbox/file_tree.h"
 
 #include "agent/descriptor.h"
+#include "agent/sha256.h"
 
 #include <fmt/format.h>
 
@@ -181,6 +182,23 @@ bool FileTree::is_same(const FileTree& other) const {
            (mine.is_known ? mine.content == theirs.content
                           : looks_the_same(mine.status, theirs.status));
   });
+}
+
+std::string FileTree::fingerprint() const {
+  std::string all;
+  for (const auto& [path, entry] : entries_) {
+    const struct stat& status = entry.status;
+    const std::string outside = entry.is_known ? std::string()
+                                               : fmt::format("{} {} {} {} {}",
+                                                             status.st_dev,
+                                                             status.st_ino,
+                                                             status.st_size,
+                                                             status.st_ctim.tv_sec,
+                                                             status.st_ctim.tv_nsec);
+    all +=
+        agent::length_prefixed({path, fmt::format("{:o}", status.st_mode), entry.content, outside});
+  }
+  return agent::sha256_hex(all);
 }
 
 bool FileTree::has_other_names() const {

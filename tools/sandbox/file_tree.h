@@ -27,6 +27,9 @@ class FileTree {
   void add_other_names(std::set<std::pair<dev_t, ino_t>>& to) const;
   // Content, kind and mode are the same.
   bool is_same(const FileTree& other) const;
+  // One text for all that are the same, of what a file of the path's kind holds; short. What is not
+  // known is told by its number, size and time.
+  std::string fingerprint() const;
   // Whether nothing has been changed, added or taken away since, by what the file system tells.
   bool looks_untouched() const;
   // Where nothing is, with folders on the way where they are missing. False: it is not as it was.

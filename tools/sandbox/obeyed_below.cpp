@@ -174,6 +174,10 @@ class Look {
 
 }  // namespace
 
+ObeyedPlace::Identity identity_of(const fs::path& path) {
+  return identity_of(AT_FDCWD, path.c_str());
+}
+
 bool find_obeyed_below(const std::vector<fs::path>& roots, const FoundObeyed& found) {
   Look look(found);
   bool is_whole = true;

@@ -23,6 +23,8 @@ struct ObeyedPlace {
   Identity identity = {};
 };
 
+ObeyedPlace::Identity identity_of(const std::filesystem::path& path);
+
 // Where it stands now; empty: as it was.
 using FoundObeyed = std::function<std::filesystem::path(const ObeyedPlace&)>;
 

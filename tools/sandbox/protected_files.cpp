@@ -25,7 +25,8 @@ using agent::Descriptor;
 namespace fs = std::filesystem;
 using Outcome = ProtectedChange::Outcome;
 
-constexpr std::size_t k_most_bytes = 16u << 20;  // of all places together
+constexpr std::size_t k_most_bytes = 16u << 20;       // of all places together
+constexpr std::size_t k_most_of_one_file = 1u << 20;  // of what is compared alone
 constexpr std::size_t k_most_refs = 10'000;
 
 struct Named {
@@ -111,6 +112,10 @@ bool is_link(const fs::path& path) {
 bool is_there(const fs::path& path) {
   struct stat status = {};
   return ::lstat(path.c_str(), &status) == 0;
+}
+
+bool is_earlier(const timespec& a, const timespec& b) {
+  return std::pair(a.tv_sec, a.tv_nsec) < std::pair(b.tv_sec, b.tv_nsec);
 }
 
 // A file system that does not say when something was made says at least when it was changed.
@@ -330,6 +335,9 @@ std::uint64_t ProtectedFiles::begin(bool has_mounts) {
     const State before = std::exchange(base_, {});
     aside_.clear();
     base_ = look(options_.tops, &before, has_mounts ? Scope::without_data : Scope::all);
+    if (survey_number_ != 0) {
+      note_base();
+    }
   }
   for (auto& [path, folder] : base_.folders) {
     if (has_mounts) {
@@ -495,6 +503,11 @@ std::vector<ProtectedChange> ProtectedFiles::end(bool have_mounts_held) {
 
 namespace {
 
+std::string fingerprint_of(const fs::path& file) {
+  std::size_t room = k_most_of_one_file;
+  return FileTree::read(file, room).fingerprint();
+}
+
 // Of what git or errand would obey further below, the file that errand reads; empty: it is git's.
 fs::path file_of(const ObeyedPlace& place) {
   const bool is_folder = place.kind == ObeyedPlace::Kind::own_name &&
@@ -508,18 +521,52 @@ fs::path file_of(const ObeyedPlace& place) {
 
 void ProtectedFiles::survey() {
   const std::scoped_lock lock(mutex_);
-  if (std::exchange(has_surveyed_, true)) {
+  if (survey_number_ != 0) {
     return;
   }
   ::clock_gettime(CLOCK_REALTIME_COARSE, &survey_.time);
-  std::size_t room = k_most_bytes;
   survey_.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
     survey_.places.emplace(place.path, place.identity);
     if (const Path file = file_of(place); ::access(file.c_str(), F_OK) == 0) {
-      survey_.files.emplace(file, FileTree::read(file, room));
+      survey_.files.emplace(file, fingerprint_of(file));
     }
     return Path();
   });
+  survey_number_ = 1;
+}
+
+void ProtectedFiles::recall(ObeyedSurvey earlier) {
+  const std::scoped_lock lock(mutex_);
+  if (survey_number_ != 0 && !is_earlier(earlier.time, survey_.time)) {
+    return;
+  }
+  survey_ = std::move(earlier);
+  ++survey_number_;
+  find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
+    if (!survey_.places.contains(place.path)) {
+      left_.insert(place.path);
+    }
+    return Path();
+  });
+}
+
+std::optional<ObeyedSurvey> ProtectedFiles::surveyed_since(std::uint64_t& known) {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(known, survey_number_) == survey_number_ ? std::nullopt
+                                                                : std::optional(survey_);
+}
+
+// What stands at the top before a program is not what that one has made: the user's, mostly.
+void ProtectedFiles::note_base() {
+  const auto note_place = [&](const auto& one) {
+    if (!survey_.places.contains(one.first) && !left_.contains(one.first)) {
+      survey_.places.emplace(one.first, identity_of(one.first));
+    }
+  };
+  const std::size_t before = survey_.places.size();
+  std::ranges::for_each(base_.places, note_place);
+  std::ranges::for_each(base_.folders, note_place);
+  survey_number_ += survey_.places.size() == before ? 0 : 1;
 }
 
 // What was moved here with the folder that it is in is as new here as what was made.
@@ -535,10 +582,13 @@ bool ProtectedFiles::is_new(const ObeyedPlace& place) const {
 
 bool ProtectedFiles::is_another_file(const Path& path) const {
   const auto before = survey_.files.find(path);
-  std::size_t room = k_most_bytes;
-  return before == survey_.files.end()
-             ? ::access(path.c_str(), F_OK) == 0
-             : !before->second.is_same(FileTree::read(path, room, &before->second));
+  const bool is_gone = ::access(path.c_str(), F_OK) != 0;  // which note_lost() tells
+  return !is_gone && (before == survey_.files.end() || before->second != fingerprint_of(path));
+}
+
+// Each call looks after these, but not after what a cut one has left.
+bool ProtectedFiles::is_looked_after(const Path& place) const {
+  return (base_.places.contains(place) || base_.folders.contains(place)) && !left_.contains(place);
 }
 
 ProtectedFiles::Sweep ProtectedFiles::sweep() {
@@ -547,8 +597,7 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
   sweep.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
     const Path path =
         place.kind == ObeyedPlace::Kind::repository ? place.path / "HEAD" : place.path;
-    if (is_allowed(path) || base_.places.contains(place.path) ||
-        base_.folders.contains(place.path)) {
+    if (is_allowed(path) || is_looked_after(place.path)) {
       return Path();
     }
     if (is_new(place)) {
@@ -559,8 +608,7 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
     }
     if (const Path file = file_of(place); is_another_file(file)) {
       sweep.changes.push_back({.path = file, .outcome = Outcome::noticed});
-      std::size_t room = k_most_bytes;
-      survey_.files.insert_or_assign(file, FileTree::read(file, room));  // said once
+      survey_.files.insert_or_assign(file, fingerprint_of(file));  // said once
     }
     return Path();
   });

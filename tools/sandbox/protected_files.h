@@ -5,6 +5,7 @@
 #include "agent/descriptor.h"
 #include "tools/sandbox/file_tree.h"
 #include "tools/sandbox/obeyed_below.h"
+#include "tools/sandbox/obeyed_survey.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +61,12 @@ class ProtectedFiles {
   // Before the first program, and for those that come while it works: what stands below the roots,
   // wherever it is.
   void survey();
+  // Before it: what stood there before the programs of a process that was killed and whose run this
+  // one carries on. The oldest counts.
+  void recall(ObeyedSurvey earlier);
+  // What is to be kept for whoever carries this run on; nullopt: nothing else than `known`, which
+  // becomes the number of what it is.
+  std::optional<ObeyedSurvey> surveyed_since(std::uint64_t& known);
 
   // At the run's end: what stands there that did not then, which test cases and locks are
   // others, and which locks are gone.
@@ -87,12 +94,6 @@ class ProtectedFiles {
     std::vector<std::pair<Path, struct stat>> watched;  // folders that say when there are others
     bool is_behind_mounts = false;                      // all but what is obeyed by its name alone
   };
-  struct Survey {
-    std::map<Path, ObeyedPlace::Identity> places;
-    std::map<Path, FileTree> files;
-    timespec time = {};
-    bool is_whole = true;
-  };
   enum class Scope : std::uint8_t { all, without_data, by_name };
   class Undoing;
 
@@ -104,6 +105,8 @@ class ProtectedFiles {
   bool is_allowed(const Path& place) const;
   bool is_mounted(const Path& place) const;
   bool holds(const FileTree& tree, const Path& place) const;
+  void note_base();
+  bool is_looked_after(const Path& place) const;
   bool is_new(const ObeyedPlace& place) const;
   bool is_another_file(const Path& path) const;
   void note_lost(Sweep& sweep);
@@ -112,8 +115,9 @@ class ProtectedFiles {
   std::mutex mutex_;
   State base_;
   std::set<Path> aside_;  // what was moved since then, by its other name
-  Survey survey_;
-  bool has_surveyed_ = false;
+  ObeyedSurvey survey_;
+  std::uint64_t survey_number_ = 0;   // another one whenever it is another survey; 0: there is none
+  std::set<Path> left_;               // by a process that was killed, perhaps
   std::vector<struct stat> mounted_;  // what stood at the places of mounts
   int running_ = 0;
   std::uint64_t generation_ = 0;

@@ -504,3 +504,78 @@ TEST_CASE("protected files: who protects the same shares what was there before",
   other->survey();
   CHECK(project.told(other->sweep().changes) == Project::Told{"deep/.git: moved"});
 }
+
+namespace {
+
+// What it says of a run's places at its end whose first process was killed, after `meanwhile`.
+template <typename Meanwhile>
+std::vector<std::string> told_by_the_next(const Project& project, Meanwhile&& meanwhile) {
+  const tests::TemporaryFolder kept;
+  const ProtectedFiles::Options options = project.files().options();
+  std::uint64_t number = 0;
+  project.files().survey();
+  project.files().begin();
+  tools::sandbox::keep_survey(*project.files().surveyed_since(number), options.roots, kept.path());
+  meanwhile();
+  ProtectedFiles next(options);
+  next.recall(*tools::sandbox::recall_survey(options.roots, kept.path()));
+  next.survey();
+  next.begin();
+  next.end(false);
+  return project.told(next.sweep().changes);
+}
+
+}  // namespace
+
+TEST_CASE("protected files: what a process left that was killed is known to the next", "[tools]") {
+  const Project project;
+  fs::create_directories(project.at("old/.git"));
+  fs::create_directories(project.at("old/.errand"));
+  project.write("old/.errand/config.yaml", "one");
+  project.write("old/a\xff.test.yaml", "one");
+  project.write("old/b.test.yaml", "one");
+  CHECK(told_by_the_next(project,
+                         [&] {
+                           fs::create_directories(project.at("new/.git"));
+                           fs::create_directories(project.at(".errand"));
+                           project.write("old/b.test.yaml", "two");
+                           fs::remove_all(project.at("old/.errand/config.yaml"));
+                           fs::rename(project.at("old/.git"), project.at("old/was"));
+                           fs::create_directories(project.at("old/.git"));
+                         }) == Project::Told{".errand: moved",
+                                             "new/.git: moved",
+                                             "old/.errand/config.yaml: noticed",
+                                             "old/.git: moved",
+                                             "old/b.test.yaml: noticed"});
+  const Project another;
+  CHECK(told_by_the_next(another, [] {}).empty());
+}
+
+TEST_CASE("protected files: a survey is recalled for the folders that it is of", "[tools]") {
+  const tests::TemporaryFolder kept;
+  const tests::TemporaryFolder work;
+  const std::vector<fs::path> roots{work.path() / "a", work.path() / "b"};
+  const auto recalled = [&](const std::vector<fs::path>& of) {
+    return tools::sandbox::recall_survey(of, kept.path()).has_value();
+  };
+  for (const fs::path& root : roots) {
+    fs::create_directory(root);
+  }
+  CHECK_FALSE(recalled(roots));
+  tools::sandbox::keep_survey({}, roots, kept.path());
+  CHECK(recalled(roots));
+  CHECK_FALSE(recalled({roots[0]}));
+  fs::rename(roots[1], work.path() / "was");
+  fs::create_directory(roots[1]);  // has its name and another number
+  CHECK_FALSE(recalled(roots));
+  tools::sandbox::keep_survey({}, roots, kept.path());
+  CHECK(recalled(roots));
+  tools::sandbox::forget_survey(roots, kept.path());
+  CHECK_FALSE(recalled(roots));
+  CHECK(fs::is_empty(kept.path()));
+  tools::sandbox::keep_survey({}, roots, kept.path());
+  for (const auto& file : fs::directory_iterator(kept.path())) {
+    std::ofstream(file.path()) << "none";
+  }
+  CHECK_FALSE(recalled(roots));
+}
