@@ -302,6 +302,12 @@ class Server:
         elif behaviour == "answers with half a line":
             sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{"cont')
             sys.stdout.flush()
+        elif behaviour == "dies in the middle of its answer":
+            sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{"cont')
+            sys.stdout.flush()
+            os._exit(5)
+        elif behaviour == "brings many pictures":
+            self.send(id=number, result={"content": [{"type": "image", "data": "iVBO", "mimeType": "image/png"}] * 101})
         elif behaviour == "answers with half of it":
             self.write(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{"content": [}}}}')
         elif behaviour == "answers twice":
@@ -362,6 +368,8 @@ class Server:
                 "resultType": "input_required", "inputRequests": {"x": {"method": "sampling/createMessage", "params": {}}}})
         elif behaviour == "is stateless, and answers in a kind of its own":
             self.send(id=number, result={"resultType": "later", "content": [{"type": "text", "text": "not yet"}]})
+        elif behaviour == "is stateless, and asks for nothing":
+            self.send(id=number, result={"resultType": "input_required", "inputRequests": {}})
         elif behaviour == "is stateless, and asks too much at once":
             self.send(id=number, result={
                 "resultType": "input_required", "inputRequests": {
@@ -543,8 +551,11 @@ ROWS = {
                  'says: no luck: {"code":"E7","message":"no luck"}',
                  'says: an error without a message (5): {"code":5,"message":["no"],"data":1}']),
     "answers with half a line": dict(
-        calls=["f"], results=['has neither answered nor reported progress for 700ms; what it wrote is no message: {"jsonrpc"'],
+        calls=["f"], results=['has neither answered nor reported progress for 700ms; it is in the middle of a line: {"jsonrpc"'],
         settings="timeouts: {silence: 700ms}"),
+    "dies in the middle of its answer": dict(
+        calls=["f"], results=['ended with exit status 5; what it wrote is no message: {"jsonrpc"'], failed=["mcp.transport"]),
+    "brings many pictures": dict(calls=["f"], results=["[image image/png, 3 bytes, not kept: a result has room for 100 of them]"]),
     "answers with half of it": dict(calls=["f"], results=["cannot be used: it is not JSON"], failed=["mcp.transport"]),
     "answers the handshake with nothing": dict(code=69, said="answered to `initialize` cannot be used: its `result` is null"),
     "lists a schema that is too deep": dict(code=69, said="cannot be used: it nests deeper than 200 levels"),
@@ -579,6 +590,9 @@ ROWS = {
         calls=["f"], results=["asks for what was not offered to it"], failed=["mcp.tool_call"]),
     "is stateless, and answers in a kind of its own": dict(
         calls=["f"], results=["a result of a kind that errand does not know: `later`"], failed=["mcp.tool_call"]),
+    "is stateless, and asks for nothing": dict(
+        calls=["f"], results=["wants to know more, and does not say what"], failed=["mcp.tool_call"],
+        check=lambda row: None if times_told(row, "tools/call") == 1 else "it was called again"),
     "is stateless, and asks too much at once": dict(
         calls=["f"], results=["asks 33 questions at once, more than 20"], failed=["mcp.tool_call"]),
     "leaves out the end of its last line": dict(calls=["f"], results=["did f"]),

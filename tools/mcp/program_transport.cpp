@@ -1,5 +1,6 @@
 #include "tools/mcp/program_transport.h"
 
+#include "agent/json.h"
 #include "agent/text.h"
 #include "tools/mcp/asking.h"
 #include "tools/mcp/last_words.h"
@@ -20,9 +21,10 @@ class ProgramTransport final : public Transport {
   explicit ProgramTransport(Listener&& listener) : listener_(std::move(listener)) {}
 
   agent::Result<void> start(ProgramRunner& runner, const ProgramRequest& program) {
-    auto started = runner.talk(
-        program,
-        {.on_line = [this](std::string_view line) { hear(line); }, .on_end = listener_.on_end});
+    auto started = runner.talk(program,
+                               {.on_line = [this](std::string_view line) { hear(line); },
+                                .on_rest = [this](std::string_view line) { hear_rest(line); },
+                                .on_end = listener_.on_end});
     if (!started) {
       return agent::fail(std::move(started).error());
     }
@@ -95,6 +97,15 @@ class ProgramTransport final : public Transport {
     if (is_answer && asked_ != 0 && id_of(message) == asked_) {
       ended_as_ = message.kind;
       changed_.notify_all();
+    }
+  }
+
+  // Whole but for its end, or cut off where the program has died.
+  void hear_rest(std::string_view line) {
+    if (agent::is_json(line)) {
+      hear(line);
+    } else {
+      listener_.on_noise(shown(line));
     }
   }
 

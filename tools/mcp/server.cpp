@@ -445,9 +445,13 @@ Result<Server::Connected> Server::start_again(const std::stop_token& stop) {
   const ServerPlace place = spec_.url.empty() ? options_.place_of(spec_) : ServerPlace();
   const auto changed = place.changed ? place.changed() : std::filesystem::path();
   if (!changed.empty()) {
-    return agent::fail(Code::tool_policy_blocked,
-                       fmt::format("`{}` has changed since the run began",
-                                   agent::one_line(changed.string(), 200)));
+    return agent::fail(
+        Code::mcp_initialization,
+        fmt::format("the MCP server `{}` has ended and is not started again: `{}`, which its "
+                    "command names, has changed since the run began",
+                    spec_.name,
+                    agent::one_line(changed.string(), 200)),
+        "where the server itself writes that file, name it in `write` of its `sandbox`");
   }
   return connect_in_time(stop, [](const agent::Error&) { return true; });
 }
@@ -504,6 +508,12 @@ Result<Json> Server::answers_to(const Json& result, const std::stop_token& stop)
   };
   Json answers = Json::object();
   const Json* const requests = agent::find(result, "inputRequests");
+  const bool asks_nothing = requests == nullptr || requests->is_null() || requests->empty();
+  if (asks_nothing && agent::find(result, "requestState") == nullptr) {
+    return agent::fail(
+        Code::mcp_tool_call,
+        fmt::format("the MCP server `{}` wants to know more, and does not say what", spec_.name));
+  }
   if (requests == nullptr) {
     return answers;
   }

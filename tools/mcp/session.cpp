@@ -255,10 +255,10 @@ std::string Session::misunderstood_lately() const {
 // Under mutex_.
 std::string Session::told_of(const Misunderstood& heard) const {
   std::string text;
-  const std::string noise =
-      heard.noise.empty() && transport_ ? transport_->unfinished() : heard.noise;
-  if (!noise.empty()) {
-    text = "; what it wrote is no message: " + noise;
+  if (!heard.noise.empty()) {
+    text = "; what it wrote is no message: " + heard.noise;
+  } else if (const std::string begun = transport_ ? transport_->unfinished() : ""; !begun.empty()) {
+    text = "; it is in the middle of a line: " + begun;
   }
   if (const std::string asked = transport_ ? transport_->asks_for_token() : ""; !asked.empty()) {
     text += fmt::format("; {} is asked for a token, and has not answered", agent::one_line(asked));

@@ -24,49 +24,66 @@ std::string word_at(const Json& item, std::string_view key) {
   return agent::one_line(agent::text_at(item, key), 300);
 }
 
-std::string in_file(std::string_view kind,
-                    std::string_view media_type,
-                    std::string_view base64,
-                    const fs::path& folder) {
-  const auto bytes = agent::from_base64(base64);
-  if (!bytes) {
-    return fmt::format("[{} {}: its bytes are no base64]", kind, media_type);
+// What a result has beside text, in files: so many of them, for a server may send any number, and
+// nothing ends the call while they are written.
+class Files {
+ public:
+  explicit Files(const fs::path& folder) : folder_(folder) {}
+
+  // What the text says in its place.
+  std::string keep(std::string_view kind, std::string_view media_type, std::string_view base64) {
+    const auto bytes = agent::from_base64(base64);
+    if (!bytes) {
+      return fmt::format("[{} {}: its bytes are no base64]", kind, media_type);
+    }
+    if (++count_ > k_most) {
+      return fmt::format("[{} {}, {} bytes, not kept: a result has room for {} of them]",
+                         kind,
+                         media_type,
+                         bytes->size(),
+                         k_most);
+    }
+    Capture capture(folder_, {.memory = 0});
+    capture.add(*bytes);
+    const Captured kept = capture.finish();
+    return kept.spill_path.empty() || kept.lost_bytes > 0
+               ? fmt::format(
+                     "[{} {}, {} bytes, which could not be kept]", kind, media_type, bytes->size())
+               : fmt::format(
+                     "[{} {}, {} bytes, in {}]", kind, media_type, bytes->size(), kept.spill_path);
   }
-  Capture capture(folder, {.memory = 0});
-  capture.add(*bytes);
-  const Captured kept = capture.finish();
-  return kept.spill_path.empty() || kept.lost_bytes > 0
-             ? fmt::format(
-                   "[{} {}, {} bytes, which could not be kept]", kind, media_type, bytes->size())
-             : fmt::format(
-                   "[{} {}, {} bytes, in {}]", kind, media_type, bytes->size(), kept.spill_path);
-}
+
+ private:
+  static constexpr int k_most = 100;
+
+  const fs::path& folder_;
+  int count_ = 0;
+};
 
 const Json* text_in(const Json& resource) {
   const Json* const text = agent::find(resource, "text");
   return text != nullptr && text->is_string() ? text : nullptr;
 }
 
-std::string text_of_resource(const Json& resource, const fs::path& folder) {
+std::string text_of_resource(const Json& resource, Files& files) {
   if (const Json* const text = text_in(resource)) {
     return fmt::format("[resource {}]\n{}", word_at(resource, "uri"), text->get<std::string>());
   }
-  return in_file("resource " + word_at(resource, "uri"),
-                 word_at(resource, "mimeType"),
-                 agent::text_at(resource, "blob"),
-                 folder);
+  return files.keep("resource " + word_at(resource, "uri"),
+                    word_at(resource, "mimeType"),
+                    agent::text_at(resource, "blob"));
 }
 
-std::string text_of(const Json& item, const fs::path& folder) {
+std::string text_of(const Json& item, Files& files) {
   const std::string_view type = agent::text_at(item, "type");
   if (type == "text") {
     return std::string(agent::text_at(item, "text"));
   }
   if (type == "image" || type == "audio") {
-    return in_file(type, word_at(item, "mimeType"), agent::text_at(item, "data"), folder);
+    return files.keep(type, word_at(item, "mimeType"), agent::text_at(item, "data"));
   }
   if (type == "resource") {
-    return text_of_resource(item["resource"], folder);
+    return text_of_resource(item["resource"], files);
   }
   if (type == "resource_link") {
     const std::string about = word_at(item, "description");
@@ -168,9 +185,10 @@ Output output_of(const Json& result, const fs::path& folder, const std::string& 
   const Json* const content = given(result, "content");
   const Json* const structured = given(result, "structuredContent");
   std::string text;
+  Files files(folder);
   if (content != nullptr) {
     for (const Json& item : *content) {
-      text += (text.empty() ? "" : "\n") + text_of(item, folder);
+      text += (text.empty() ? "" : "\n") + text_of(item, files);
     }
   }
   if (structured != nullptr && !says(content, *structured)) {
@@ -210,8 +228,9 @@ Output output_of_contents(const Json& result, const fs::path& folder) {
   if (contents->size() == 1 && text_in(contents->front()) != nullptr) {  // the URI is known
     output.text = agent::text_at(contents->front(), "text");
   } else {
+    Files files(folder);
     for (const Json& one : *contents) {
-      output.text += (output.text.empty() ? "" : "\n") + text_of_resource(one, folder);
+      output.text += (output.text.empty() ? "" : "\n") + text_of_resource(one, files);
     }
   }
   if (output.text.empty()) {

@@ -7,8 +7,9 @@
 
 namespace tools::mcp {
 
-// Of a call. Pictures and other bytes go into files in `folder`, and the text names them. `schema`:
-// of its structured content; empty: none is promised. A result that breaks it is a failure.
+// Of a call. Pictures and other bytes go into files in `folder`, the first 100, and the text names
+// them. `schema`: of its structured content; empty: none is promised. A result that breaks it is a
+// failure.
 Output output_of(const agent::Json& result,
                  const std::filesystem::path& folder,
                  const std::string& schema = {});

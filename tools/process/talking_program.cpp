@@ -391,8 +391,8 @@ void LocalTalkingProgram::check_report() {
 
 void LocalTalkingProgram::finish() {
   egress_proxy_.reset();
-  if (!line_.empty()) {  // the last one may have come without its end
-    listener_.on_line(std::exchange(line_, {}));
+  if (!line_.empty()) {
+    listener_.on_rest(std::exchange(line_, {}));
   }
   Ended ended{.how = how_, .changes = {}};
   if (sandbox_ != nullptr) {
