@@ -13,13 +13,20 @@
 #include "tools/hooks/script_files.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
 #include <set>
+#include <system_error>
 
 namespace cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uintmax_t k_most_read_of_next_agents = 1U << 20;  // bytes
 
 std::vector<fs::path> files_named(const std::string& command, const Context& context) {
   tools::Scripts named = tools::read_scripts(command,
@@ -74,6 +81,52 @@ void add_agents_named(const agent::AgentSpec& agent, std::vector<fs::path>& file
   }
 }
 
+// Each file once, as it is now, and so many bytes in all: a folder may hold anything, and nothing
+// has begun that a deadline would end.
+class AgentReader {
+ public:
+  explicit AgentReader(const Context& context, std::uintmax_t room = k_unlimited)
+      : context_(context), room_(room) {}
+
+  // Nullptr: it cannot be read, or there is no room for it.
+  const agent::AgentSpec* read(const fs::path& file) {
+    const fs::path name = file.lexically_proximate(context_.cwd);
+    const auto [known, is_new] = read_.try_emplace(name);
+    std::error_code error;
+    const std::uintmax_t size = is_new ? fs::file_size(context_.cwd / name, error) : 0;
+    if (is_new && !error && size <= room_ && !context_.cancellation.stop().stop_requested()) {
+      room_ -= room_ == k_unlimited ? 0 : size;
+      known->second = config::load_agent(name, context_.environment, known_names()).agent;
+    }
+    return known->second ? &*known->second : nullptr;
+  }
+
+  std::vector<fs::path> obeyed_by(const agent::AgentSpec& whole) {
+    const auto load = [this](const fs::path& file) {
+      const agent::AgentSpec* const found = read(file);
+      return found != nullptr ? std::optional(*found) : std::nullopt;
+    };
+    std::vector<agent::Error> ignored;  // said where it is begun
+    const FlowTree tree = flow_tree(whole, load, context_, ignored);
+    const OtherAgents all = agents_at_work(tree);
+    std::vector<fs::path> files;
+    for (const agent::AgentSpec* one : all) {
+      std::ranges::move(tools::obeyed_files(*one, context_.cwd, context_.environment),
+                        std::back_inserter(files));
+      add_agents_named(*one, files);
+      add_commands(*one, all, context_, files);
+    }
+    return files;
+  }
+
+ private:
+  static constexpr std::uintmax_t k_unlimited = std::numeric_limits<std::uintmax_t>::max();
+
+  const Context& context_;
+  std::uintmax_t room_;  // bytes
+  std::map<fs::path, std::optional<agent::AgentSpec>> read_;
+};
+
 }  // namespace
 
 std::vector<fs::path> obeyed_by_all(const Plan& whole,
@@ -88,22 +141,7 @@ std::vector<fs::path> obeyed_by_all(const Plan& whole,
 }
 
 std::vector<fs::path> obeyed_by_agent(const agent::AgentSpec& whole, const Context& context) {
-  const auto load = [&](const fs::path& file) {
-    return config::load_agent(
-               file.lexically_proximate(context.cwd), context.environment, known_names())
-        .agent;
-  };
-  std::vector<agent::Error> ignored;  // said where it is begun
-  const FlowTree tree = flow_tree(whole, load, context, ignored);
-  const OtherAgents all = agents_at_work(tree);
-  std::vector<fs::path> files;
-  for (const agent::AgentSpec* one : all) {
-    std::ranges::move(tools::obeyed_files(*one, context.cwd, context.environment),
-                      std::back_inserter(files));
-    add_agents_named(*one, files);
-    add_commands(*one, all, context, files);
-  }
-  return files;
+  return AgentReader(context).obeyed_by(whole);
 }
 
 std::vector<fs::path> obeyed_by_next_agents(const Context& context) {
@@ -115,10 +153,15 @@ std::vector<fs::path> obeyed_by_next_agents(const Context& context) {
     named.insert(file.lexically_normal());
   }
   std::vector<fs::path> files(named.begin(), named.end());  // also those that lack something yet
-  for (const fs::path& file : named) {
-    const auto other = config::load_agent(file, context.environment, known_names()).agent;
-    if (other) {
-      std::ranges::move(obeyed_by_agent(*other, context), std::back_inserter(files));
+  std::vector<fs::path> smallest_first = files;
+  std::ranges::stable_sort(smallest_first, {}, [](const fs::path& file) {
+    std::error_code ignored;
+    return fs::file_size(file, ignored);
+  });
+  AgentReader reader(context, k_most_read_of_next_agents);
+  for (const fs::path& file : smallest_first) {
+    if (const agent::AgentSpec* const other = reader.read(file)) {
+      std::ranges::move(reader.obeyed_by(*other), std::back_inserter(files));
     }
   }
   return files;

@@ -28,7 +28,8 @@ std::vector<std::filesystem::path> obeyed_by_agent(const agent::AgentSpec& whole
 
 // The same of the agents that `errand run` and `errand test` would take in the working folder, were
 // they the next to run there, without those that cannot be read; also of the run's own, which a
-// command line may have changed. Once a run: each of their files is read.
+// command line may have changed. Once a run: each of their files is read, the smallest first and a
+// megabyte in all; what the others name is not in it.
 std::vector<std::filesystem::path> obeyed_by_next_agents(const Context& context);
 
 // Both of these: while an agent's tools or servers are used by hand.

@@ -246,11 +246,17 @@ std::vector<fs::path> files_named_by(const fs::path& file) {
 }  // namespace
 
 std::vector<fs::path> files_named_by_test_cases(const fs::path& folder) {
+  std::uintmax_t room = 1U << 20;  // bytes, of all of them: nothing ends it before its time
   std::vector<fs::path> named;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->path().native().ends_with(k_test_suffix)) {
+    std::error_code ignored;
+    const std::uintmax_t size = entry->path().native().ends_with(k_test_suffix)
+                                    ? fs::file_size(entry->path(), ignored)
+                                    : room + 1;
+    if (size <= room && !ignored) {
+      room -= size;
       std::ranges::move(files_named_by(entry->path()), std::back_inserter(named));
     }
   }

@@ -29,7 +29,7 @@ model: {model}
 sandbox: {{required: []}}
 limits: {{max_tool_calls: 1000000, max_turns: 1000000, max_repeat_calls: 1000000, timeout: 10m}}
 permissions: {{default: allow}}
-tools: [list_directory, read_file, edit_file, {{name: note, description: Notes., command: ["true"],
+tools: [list_directory, read_file, write_file, edit_file, {{name: note, description: Notes., command: ["true"],
   parameters: {{type: object, properties: {{a: {{type: string}}}}}}}}]
 """
 REPLAY = "replay/script.yaml"
@@ -41,6 +41,14 @@ def script(replies):
 
 def calls_of_one_reply(count):
     yield "script.yaml", script([{"tool_calls": [{"list_directory": {"path": "."}}] * count}, "Done."])
+
+
+def calls_that_cannot_run(count):
+    yield "script.yaml", script([{"tool_calls": [{"nobody": {"at": at}} for at in range(count)]}, "Done."])
+
+
+def calls_with_bad_arguments(count):
+    yield "script.yaml", script([{"tool_calls": [{"note": {"a": at}} for at in range(count)]}, "Done."])
 
 
 def commands_of_one_reply(count):
@@ -62,6 +70,10 @@ def near_miss(size):
         {"tool_calls": [{"read_file": {"path": "big.txt", "limit": 1}}]},
         {"tool_calls": [{"edit_file": {"path": "big.txt", "old_string": "a" * size + "b" + "a" * size,
                                        "new_string": "c"}}]}, "Done."])
+
+
+def folders_on_the_way(count):
+    yield "script.yaml", script([{"tool_calls": [{"write_file": {"path": "d/" * count + "x", "content": "y"}}]}, "Done."])
 
 
 def keys_that_a_guardrail_takes_out(count):
@@ -87,6 +99,12 @@ steps:
     yield "script.yaml", script([{"tool_calls": [{"list_directory": {"path": "."}}]}, "Done."])
 
 
+def agents_beside_it(count):
+    for at in range(count):
+        yield f"a{at}.yaml", f"version: 1\nname: a{at}\nmodel: {REPLAY}\n" + "# nothing\n" * 1_000
+    yield "script.yaml", script(["Done."])
+
+
 def names_in_a_prompt(count):
     yield "agent.yaml", f"""version: 1
 name: growth
@@ -99,9 +117,12 @@ steps:
 
 
 # What makes the files, of how much of it; and what is measured, where it comes after a run that ends with 92.
-ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "commands of one reply": (commands_of_one_reply, 100),
+ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "calls that cannot run": (calls_that_cannot_run, 4_000),
+        "calls with bad arguments": (calls_with_bad_arguments, 4_000), "commands of one reply": (commands_of_one_reply, 100),
         "turns": (turns, 250), "keys of a call": (keys_of_a_call, 10_000), "a near-miss in a file": (near_miss, 20_000),
+        "folders on the way to a file": (folders_on_the_way, 40),
         "keys that a guardrail takes out": (keys_that_a_guardrail_takes_out, 10_000),
+        "agents beside it": (agents_beside_it, 50),
         "names in a prompt": (names_in_a_prompt, 5_000),
         "members that wait": (members_that_wait, 32, ["runs", "pending"])}
 # By protocol: MiB of an answer, and how many copies memory may hold of its text and of a call's arguments. Responses

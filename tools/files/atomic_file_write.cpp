@@ -37,11 +37,22 @@ std::string hidden_name() {
   return fmt::format(".errand-{:02x}.tmp", fmt::join(bytes, ""));
 }
 
-Result<void> check_writing(const NamedPath& file, const Descriptor& folder, const fs::path& name) {
+Result<void> check_writing(const NamedPath& file, const fs::path& real) {
   return file.policy == nullptr
              ? Result<void>()
-             : check_verdict(
-                   file.policy->writing_by_file_tools(real_path(folder) / name), "write", file);
+             : check_verdict(file.policy->writing_by_file_tools(real), "write", file);
+}
+
+Result<void> check_writing(const NamedPath& file, const Descriptor& folder, const fs::path& name) {
+  return check_writing(file, real_path(folder) / name);
+}
+
+// Of a folder on the way to a place that may be written: whether git takes one above it for a
+// repository need not be looked for at each.
+Result<void> check_making(const NamedPath& file, const Descriptor& folder, const fs::path& name) {
+  return file.policy == nullptr
+             ? Result<void>()
+             : check_verdict(file.policy->writing(real_path(folder) / name), "write", file);
 }
 
 mode_t with_execution(mode_t mode, bool is_executable) {
@@ -180,11 +191,13 @@ Result<void> AtomicFileWrite::enter_folder(const fs::path& path) {
       return file_error("write", file_.shown, errno);
     }
     if (!next) {
-      TRY(check_writing(file_, folder_, part));
+      TRY(check_making(file_, folder_, part));
       if (made_.empty()) {  // nothing is made on the way to what may not be
         fs::path rest = real_path(folder_);
         std::for_each(at, way.end(), [&](const fs::path& one) { rest /= one; });
-        TRY(check_rules(file_, (rest / name_).lexically_normal()));
+        rest = (rest / name_).lexically_normal();
+        TRY(check_writing(file_, rest));
+        TRY(check_rules(file_, rest));
       }
       const bool is_made = ::mkdirat(folder_.get(), part.c_str(), 0777) == 0;
       if (!is_made && errno != EEXIST) {
