@@ -136,3 +136,23 @@ TEST_CASE("wire: a count of tokens is a whole number, however it is written", "[
   REQUIRE(usage);
   CHECK(providers::token_count(*usage, "tokens") == count);
 }
+
+TEST_CASE("wire: an answer has at most 50,000 calls, and keeps its text beyond", "[providers]") {
+  const auto wire =
+      providers::make_ollama({.provider = "local", .model = "m", .base_url = "http://h"});
+  const auto played_with = [&](std::size_t calls) {
+    std::string body = R"({"message":{"content":"Here they are.","tool_calls":[)";
+    for (std::size_t at = 0; at < calls; ++at) {
+      body += at == 0 ? "" : ",";
+      body += R"({"function":{"name":"t","arguments":{}}})";
+    }
+    return tests::play(*wire, body + "]},\"done\":true}\n");
+  };
+  const auto most = played_with(50'000);
+  REQUIRE(most.reply);
+  CHECK(most.reply->tool_calls.size() == 50'000);
+  const auto more = played_with(50'001);
+  REQUIRE_FALSE(more.reply);
+  CHECK(more.reply.error().code == agent::Code::provider_bad_response);
+  CHECK(more.reply.error().message.contains("has more than 50000 calls"));
+}

@@ -694,6 +694,20 @@ TEST_CASE("runner: what has not begun when the run is stopped does not begin", "
         std::vector<std::string>{"started 1 t {}", "finished 1", "finished 2", "finished 3"});
 }
 
+TEST_CASE("runner: calls that could not run are not looked at when the run is stopped", "[tools]") {
+  Stage stage;
+  const auto runner = stage.runner(
+      list(fake("t", [](const agent::Json&, const CallContext&) { return Output{}; })));
+  stage.stop.request_stop();
+  const auto results = stage.run(*runner,
+                                 {{.id = "1", .name = "launch", .arguments = "{}"},
+                                  {.id = "2", .name = "t", .arguments = "no JSON"}});
+  for (const ToolResult& result : results) {
+    CHECK(result.status == ToolStatus::cancelled);
+    CHECK(result.code == Code::tool_cancelled);
+  }
+}
+
 TEST_CASE("runner: the agent's own word that it failed is passed on", "[tools]") {
   Stage stage;
   const auto made = tools::Runner::create({{.name = "task_failed"}}, stage.options());
