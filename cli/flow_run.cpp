@@ -296,6 +296,8 @@ Result<void> FlowRun::open_journal() {
   TRY((*journal)->claim(run_id_));
   if (source_.earlier) {
     TRY(check_is_unchanged(*source_.earlier));
+  } else if (!source_.session.empty() && world_.parent.empty()) {  // else the one above has it
+    TRY_ASSIGN(name_claim_, claim_name(identity, file));
   }
   journal_ = *std::move(journal);
   journal_file_ = file;
@@ -322,18 +324,22 @@ Result<void> FlowRun::open_workshop() {
   if (journal_) {
     obeyed.push_back(fs::absolute(journal_file_) += "-journal");
   }
-  TRY_ASSIGN(
-      workshop_,
-      ToolEnvironment::open(plan_.agent,
-                            {.folder_id = agent::new_run_id(),
-                             .is_written = written_by(plan_.agent, world_.others, world_.context),
-                             .http = &world_.http,
-                             .outputs = world_.outputs,
-                             .obeyed = std::move(obeyed),
-                             .is_attended = false},
-                            world_.context,
-                            world_.supervisor,
-                            world_.redactor));
+  TRY_ASSIGN(workshop_,
+             ToolEnvironment::open(
+                 plan_.agent,
+                 {.folder_id = agent::new_run_id(),
+                  .is_written = written_by(plan_.agent, world_.others, world_.context),
+                  .http = &world_.http,
+                  .outputs = world_.outputs,
+                  .obeyed = std::move(obeyed),
+                  .earlier = folders_of_earlier(source_.earlier, world_.context.environment),
+                  .is_attended = false},
+                 world_.context,
+                 world_.supervisor,
+                 world_.redactor));
+  if (journal_) {
+    workshop_->folder().keep(run_id_, journal_file_);
+  }
   for (std::string& sentence : workshop_->warnings()) {
     plan_.warnings.push_back({.message = std::move(sentence), .help = {}});
   }

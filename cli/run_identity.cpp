@@ -1,12 +1,14 @@
 #include "cli/run_identity.h"
 
 #include "agent/refusal.h"
+#include "agent/store/runs.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace cli {
 namespace {
@@ -59,6 +61,23 @@ std::optional<Error> why_not_kept(const RunIdentity& run, const agent::Redactor&
     }
   }
   return std::nullopt;
+}
+
+agent::Result<agent::store::RunClaim> claim_name(const RunIdentity& run,
+                                                 const std::filesystem::path& journal) {
+  TRY_ASSIGN(
+      auto claim,
+      agent::store::RunClaim::take(journal, fmt::format("name {} in {}", run.name, run.cwd)));
+  TRY_ASSIGN(
+      const auto runs,
+      agent::store::list_runs(journal, {.folder = run.cwd, .session = run.name, .limit = 1}));
+  if (claim && runs.empty()) {
+    return *std::move(claim);
+  }
+  return agent::fail(Code::cli_usage,
+                     fmt::format("another process has just begun the run `{}` of this folder",
+                                 agent::one_line(run.name)),
+                     "wait for its end, then carry it on");
 }
 
 agent::Result<void> check_name(const std::string& name, std::string_view what) {

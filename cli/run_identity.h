@@ -5,8 +5,10 @@
 #include "agent/event.h"
 #include "agent/result.h"
 #include "agent/secrets/redact.h"
+#include "agent/store/owner.h"
 #include "cli/parse.h"
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +26,11 @@ struct RunIdentity {
 // Why no such run can be kept: the journal would not have it as it is. cli.usage for its name,
 // config.invalid for the rest; nullopt: it can.
 std::optional<agent::Error> why_not_kept(const RunIdentity& run, const agent::Redactor& redactor);
+
+// Of two processes that begin a run of one name in one folder, one does: cli.usage for the other,
+// storage.io as of RunClaim. To be held until the run is in the journal.
+agent::Result<agent::store::RunClaim> claim_name(const RunIdentity& run,
+                                                 const std::filesystem::path& journal);
 
 // cli.usage where a run or a batch (`what`) that begins cannot be called so: it is no text, or
 // looks like the name of an input's run (NAME#1) or of a flow's member (FLOW/MEMBER).

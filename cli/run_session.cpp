@@ -322,7 +322,7 @@ Result<void> RunSession::open_journal() {
   auto journal = agent::store::SqliteJournal::open(
       file, session.durability, world_.redactor, world_.cancellation.stop());
   if (journal) {
-    TRY(claim_name(file));
+    TRY(take_name(file));
     keep_in(*std::move(journal), file);
   } else if (journal.error().code == agent::Code::run_cancelled) {
     return agent::fail(std::move(journal).error());
@@ -348,25 +348,11 @@ RunIdentity RunSession::identity() const {
           .name = source_.session};
 }
 
-// Of two processes that begin a run of one name, one does.
-Result<void> RunSession::claim_name(const fs::path& file) {
-  if (source_.session.empty()) {
-    return {};
+Result<void> RunSession::take_name(const fs::path& file) {
+  if (!source_.session.empty()) {
+    TRY_ASSIGN(name_claim_, claim_name(identity(), file));
   }
-  const std::string folder = world_.context.cwd.string();
-  TRY_ASSIGN(
-      name_claim_,
-      agent::store::RunClaim::take(file, fmt::format("name {} in {}", source_.session, folder)));
-  TRY_ASSIGN(
-      const auto runs,
-      agent::store::list_runs(file, {.folder = folder, .session = source_.session, .limit = 1}));
-  if (name_claim_ && runs.empty()) {
-    return {};
-  }
-  return agent::fail(agent::Code::cli_usage,
-                     fmt::format("another process has just begun the run `{}` of this folder",
-                                 agent::one_line(source_.session)),
-                     "wait for its end, then carry it on");
+  return {};
 }
 
 // Nobody else may carry the run on meanwhile, and without the journal nobody may at all.
@@ -382,7 +368,7 @@ Result<void> RunSession::open_recorded_journal() {
           file, plan_.agent.session.durability, world_.redactor, world_.cancellation.stop()));
   TRY(journal->claim(run_id_));
   if (source_.earlier->forked_from) {
-    TRY(claim_name(file));
+    TRY(take_name(file));
   } else {
     TRY(check_is_unchanged(*source_.earlier));  // since it was read
   }
@@ -470,6 +456,7 @@ Result<void> RunSession::open_workshop() {
                   .http = &world_.http,
                   .outputs = world_.outputs,
                   .obeyed = obeyed_,
+                  .earlier = folders_of_earlier(source_.earlier, world_.context.environment),
                   .is_attended = world_.progress != nullptr,
                   .progress = world_.progress},
                  world_.context,

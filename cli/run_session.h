@@ -106,7 +106,7 @@ class RunSession {
 
   agent::Result<void> open_journal();
   agent::Result<void> open_recorded_journal();
-  agent::Result<void> claim_name(const std::filesystem::path& file);
+  agent::Result<void> take_name(const std::filesystem::path& file);
   std::vector<std::string> recorded_in() const;
   RunIdentity identity() const;
   void keep_in(std::unique_ptr<agent::Journal> journal, const std::filesystem::path& file);
