@@ -299,7 +299,6 @@ void Batch::leave_out_the_rest() {
   if (!why || !world_.input.size() || input_error_) {
     return;
   }
-  world_.input.hurry();
   while (!cancellation_.kill().stop_requested() && !world_.results.is_broken()) {
     auto item = world_.input.next(cancellation_.kill());
     if (!item || !*item) {

@@ -27,8 +27,6 @@ using agent::Json;
 using agent::Result;
 
 constexpr std::size_t k_longest_input = 16u << 20;
-constexpr std::size_t k_most_let_go = 256u
-                                      << 20;  // of a longer one, where nothing is begun any more
 constexpr std::size_t k_chunk = 65'536;
 constexpr std::string_view k_byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::string_view k_id = "id";
@@ -217,7 +215,6 @@ Result<std::optional<BatchInput::Record>> BatchInput::next_record(const std::sto
         let_go += buffer_.size() - begin_;
         line_ += std::ranges::count(std::string_view(buffer_).substr(begin_), '\n');
         begin_ = buffer_.size();
-        is_at_end_ = is_at_end_ || (is_hurried_ && let_go > k_most_let_go);
       }
       TRY_ASSIGN(const bool is_more, fill(stop));
       if (!is_more) {

@@ -47,8 +47,6 @@ class BatchInput {
   // the header of a CSV file is too long or has a column that is nothing's name. Either is the
   // end.
   agent::Result<std::optional<BatchItem>> next(const std::stop_token& stop);
-  // Nothing is begun any more: one that is far too long is not read to its end, and is the last.
-  void hurry() { is_hurried_ = true; }
 
   // Where that input stands.
   agent::Where place_of(const BatchItem& item) const;
@@ -99,7 +97,6 @@ class BatchInput {
   std::size_t looked_at_ = 0;  // up to where it has no end
   At at_ = At::field_start;    // there
   bool is_at_end_ = false;     // of the file
-  bool is_hurried_ = false;
   std::int64_t line_ = 1;
   std::int64_t index_ = 0;
 };

@@ -68,7 +68,6 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
                             ? std::filesystem::path()
                             : agent.directory / std::filesystem::path(agent.file).filename(),
           .temporary = {},
-          .earlier = {},
           .secrets = own_folders(context.environment),
           .obeyed = {},
           .outputs = {},
@@ -91,7 +90,6 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent,
   options.obeyed = obeyed_files(agent, context);
   std::ranges::copy(place.obeyed, std::back_inserter(options.obeyed));
   options.temporary = place.folder.path();
-  options.earlier = place.earlier;
   options.outputs = place.outputs;
   options.supervisor = &place.supervisor;
   return options;

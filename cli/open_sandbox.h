@@ -20,8 +20,7 @@ struct Workplace {
   const RunFolder& folder;
   tools::Supervisor& supervisor;
   tools::sandbox::Outputs outputs = {};
-  std::vector<std::filesystem::path> obeyed = {};   // beside what the agent names
-  std::vector<std::filesystem::path> earlier = {};  // folders of processes of the same run
+  std::vector<std::filesystem::path> obeyed = {};  // beside what the agent names
 };
 
 // --sandbox in place of sandbox.mode.

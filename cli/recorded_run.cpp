@@ -6,7 +6,6 @@
 #include "agent/sha256.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
-#include "cli/run_folder.h"
 #include "cli/run_seal.h"
 #include "cli/user_folders.h"
 #include "config/yaml/source.h"
@@ -310,12 +309,6 @@ config::Report recorded_agent(const agent::RunStarted& begun,
 
 const std::string& recorded_id(const RecordedRun& run) {
   return run.forked_from ? run.forked_from->run_id : run.run_id;
-}
-
-std::vector<fs::path> folders_of_earlier(const std::optional<RecordedRun>& run,
-                                         const agent::Environment& environment) {
-  return run && !run->forked_from ? kept_folders(environment, {&run->run_id, 1})
-                                  : std::vector<fs::path>();
 }
 
 std::string_view change_of_file(const agent::RunStarted& begun, const std::filesystem::path& cwd) {

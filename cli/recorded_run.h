@@ -46,11 +46,6 @@ struct RecordedRun {
 // The id that the journal has: of a fork that is not in it yet, that of the other run.
 const std::string& recorded_id(const RecordedRun& run);
 
-// What processes of this very run have kept in folders of their own; empty for a fork, and where
-// there is no run.
-std::vector<std::filesystem::path> folders_of_earlier(const std::optional<RecordedRun>& run,
-                                                      const agent::Environment& environment);
-
 // Where its agent file was: its name may be relative to a folder that --cwd has left.
 std::filesystem::path agent_file_of(const agent::RunStarted& begun);
 // Whether that is the name of an agent that is written out in another one's file, as

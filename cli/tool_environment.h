@@ -30,10 +30,9 @@ class ToolEnvironment {
     IsWritten is_written;         // by any tool of the whole: the folder is elsewhere (written_by)
     agent::Http* http = nullptr;  // borrowed; null: one of its own
     tools::sandbox::Outputs outputs = {};
-    std::vector<std::filesystem::path> obeyed = {};   // see Workplace
-    std::vector<std::filesystem::path> earlier = {};  // see Workplace
-    bool is_attended = true;                          // where a person is there, they may be asked
-    Progress* progress = nullptr;                     // see QuestionerOptions
+    std::vector<std::filesystem::path> obeyed = {};  // see Workplace
+    bool is_attended = true;                         // where a person is there, they may be asked
+    Progress* progress = nullptr;                    // see QuestionerOptions
   };
 
   // sandbox.setup. All borrowed but for the agent.
