@@ -90,11 +90,14 @@ class AgentReader {
 
   // Nullptr: it cannot be read, or there is no room for it.
   const agent::AgentSpec* read(const fs::path& file) {
+    if (++asked_ > k_most_asked || context_.cancellation.stop().stop_requested()) {
+      return nullptr;
+    }
     const fs::path name = file.lexically_proximate(context_.cwd);
     const auto [known, is_new] = read_.try_emplace(name);
     std::error_code error;
     const std::uintmax_t size = is_new ? fs::file_size(context_.cwd / name, error) : 0;
-    if (is_new && !error && size <= room_ && !context_.cancellation.stop().stop_requested()) {
+    if (is_new && !error && size <= room_) {
       room_ -= room_ == k_unlimited ? 0 : size;
       known->second = config::load_agent(name, context_.environment, known_names()).agent;
     }
@@ -120,10 +123,12 @@ class AgentReader {
   }
 
  private:
+  static constexpr int k_most_asked = 2'000;  // a few files that name each other make a large tree
   static constexpr std::uintmax_t k_unlimited = std::numeric_limits<std::uintmax_t>::max();
 
   const Context& context_;
   std::uintmax_t room_;  // bytes
+  int asked_ = 0;
   std::map<fs::path, std::optional<agent::AgentSpec>> read_;
 };
 
@@ -153,13 +158,15 @@ std::vector<fs::path> obeyed_by_next_agents(const Context& context) {
     named.insert(file.lexically_normal());
   }
   std::vector<fs::path> files(named.begin(), named.end());  // also those that lack something yet
-  std::vector<fs::path> smallest_first = files;
-  std::ranges::stable_sort(smallest_first, {}, [](const fs::path& file) {
-    std::error_code ignored;
-    return fs::file_size(file, ignored);
-  });
+  std::multimap<std::uintmax_t, fs::path> smallest_first;
+  for (const fs::path& file : named) {
+    std::error_code error;
+    if (const std::uintmax_t size = fs::file_size(file, error); !error) {
+      smallest_first.emplace(size, file);
+    }
+  }
   AgentReader reader(context, k_most_read_of_next_agents);
-  for (const fs::path& file : smallest_first) {
+  for (const auto& [size, file] : smallest_first) {
     if (const agent::AgentSpec* const other = reader.read(file)) {
       std::ranges::move(reader.obeyed_by(*other), std::back_inserter(files));
     }

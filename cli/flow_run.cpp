@@ -310,6 +310,14 @@ Result<void> FlowRun::open_journal() {
 
 // For the flow's commands.
 Result<void> FlowRun::open_workshop() {
+  const IsWritten is_written = written_by(plan_.agent, world_.others, world_.context);
+  if (source_.earlier) {
+    TRY_ASSIGN(auto left,
+               tidy_after_kill(*source_.earlier, is_written, world_.context.environment));
+    for (std::string& sentence : left) {
+      plan_.warnings.push_back({.message = std::move(sentence), .help = {}});
+    }
+  }
   if (world_.parent.empty()) {  // else whoever has begun it knows them
     obeyed_by_next_agents_ = obeyed_by_next_agents(world_.context);
   }
@@ -325,18 +333,16 @@ Result<void> FlowRun::open_workshop() {
     obeyed.push_back(fs::absolute(journal_file_) += "-journal");
   }
   TRY_ASSIGN(workshop_,
-             ToolEnvironment::open(
-                 plan_.agent,
-                 {.folder_id = agent::new_run_id(),
-                  .is_written = written_by(plan_.agent, world_.others, world_.context),
-                  .http = &world_.http,
-                  .outputs = world_.outputs,
-                  .obeyed = std::move(obeyed),
-                  .earlier = folders_of_earlier(source_.earlier, world_.context.environment),
-                  .is_attended = false},
-                 world_.context,
-                 world_.supervisor,
-                 world_.redactor));
+             ToolEnvironment::open(plan_.agent,
+                                   {.folder_id = agent::new_run_id(),
+                                    .is_written = is_written,
+                                    .http = &world_.http,
+                                    .outputs = world_.outputs,
+                                    .obeyed = std::move(obeyed),
+                                    .is_attended = false},
+                                   world_.context,
+                                   world_.supervisor,
+                                   world_.redactor));
   if (journal_) {
     workshop_->folder().keep(run_id_, journal_file_);
   }

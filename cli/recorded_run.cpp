@@ -9,6 +9,7 @@
 #include "cli/run_seal.h"
 #include "cli/user_folders.h"
 #include "config/yaml/source.h"
+#include "tools/process/program_result.h"
 
 #include <fmt/format.h>
 
@@ -309,6 +310,62 @@ config::Report recorded_agent(const agent::RunStarted& begun,
 
 const std::string& recorded_id(const RecordedRun& run) {
   return run.forked_from ? run.forked_from->run_id : run.run_id;
+}
+
+namespace {
+
+// Whether the run worked for that one, or for one that did.
+bool is_below(const RecordedRun& whole, std::string run_id, const agent::Environment& environment) {
+  constexpr int k_deepest = 64;
+  for (int depth = 0; depth < k_deepest && !run_id.empty(); ++depth) {
+    if (run_id == whole.run_id) {
+      return true;
+    }
+    const auto run = recall(whole.store, run_id, environment);
+    run_id = run ? run->parent : "";
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
+                                                 const IsWritten& is_written,
+                                                 const agent::Environment& environment) {
+  using tools::sandbox::ProtectedChange;
+  std::vector<std::string> said;
+  if (run.forked_from) {
+    return said;
+  }
+  const auto sweep =
+      sweep_after_kill(environment, run.store, is_written, [&](const std::string& run_id) {
+        return is_below(run, run_id, environment);
+      });
+  for (const ProtectedChange& change : sweep.changes) {
+    if (change.outcome == ProtectedChange::Outcome::noticed) {
+      said.push_back(fmt::format(
+          "`{}` is another one than before a process of this run was killed: read it before git "
+          "or errand obeys it",
+          change.path.string()));
+      continue;
+    }
+    said.push_back(
+        "what git or errand would obey was made since a process of this run was killed, "
+        "or by its tools: " +
+        tools::change_text(change));
+    if (change.outcome == ProtectedChange::Outcome::stays) {
+      return agent::fail(agent::Code::sandbox_violation,
+                         said.back(),
+                         "take it away by hand, before git or errand does what it says");
+    }
+  }
+  if (!sweep.is_whole) {
+    said.emplace_back(
+        "not every folder could be searched for what a process of this run that was killed has "
+        "left "
+        "for git or errand to obey");
+  }
+  return said;
 }
 
 std::string_view change_of_file(const agent::RunStarted& begun, const std::filesystem::path& cwd) {

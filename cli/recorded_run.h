@@ -5,6 +5,7 @@
 #include "agent/result.h"
 #include "agent/state.h"
 #include "cli/parse.h"
+#include "cli/run_folder.h"
 #include "config/load.h"
 
 #include <chrono>
@@ -45,6 +46,13 @@ struct RecordedRun {
 
 // The id that the journal has: of a fork that is not in it yet, that of the other run.
 const std::string& recorded_id(const RecordedRun& run);
+
+// What its tools, and those of its members, have left where a process of it was killed has other
+// names then, whoever made it; says what. Nothing for a fork. sandbox.violation where something
+// keeps its name.
+agent::Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
+                                                        const IsWritten& is_written,
+                                                        const agent::Environment& environment);
 
 // Where its agent file was: its name may be relative to a folder that --cwd has left.
 std::filesystem::path agent_file_of(const agent::RunStarted& begun);

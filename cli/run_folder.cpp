@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
+#include <iterator>
 #include <ranges>
 #include <string_view>
 #include <sys/file.h>
@@ -25,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using agent::Descriptor;
+using Sweep = tools::sandbox::ProtectedFiles::Sweep;
 
 constexpr std::string_view k_prefix = "errand-";
 constexpr mode_t k_folder_mode = 0700;
@@ -244,12 +246,11 @@ void RunFolder::keep(const std::string& run_id, const fs::path& journal) {
   }
 }
 
-std::vector<fs::path> kept_folders(const agent::Environment& environment,
-                                   std::span<const std::string> run_ids) {
+namespace {
+
+// Of this user's.
+std::vector<fs::path> all_folders(const agent::Environment& environment) {
   std::vector<fs::path> folders;
-  if (run_ids.empty()) {
-    return folders;  // of a new run, there are none to look for
-  }
   for (const fs::path& temporary : temporary_folders(environment)) {
     std::error_code error;
     int seen = 0;
@@ -257,13 +258,50 @@ std::vector<fs::path> kept_folders(const agent::Environment& environment,
          !error && entry != end && ++seen <= k_most_entries;
          entry.increment(error)) {
       const fs::path& folder = entry->path();
-      if (is_run_folder(folder.filename().string()) && is_own(folder) &&
-          std::ranges::find(run_ids, keeper_of(folder).run_id) != run_ids.end()) {
+      if (is_run_folder(folder.filename().string()) && is_own(folder)) {
         folders.push_back(folder);
       }
     }
   }
   return folders;
+}
+
+}  // namespace
+
+std::vector<fs::path> kept_folders(const agent::Environment& environment,
+                                   std::span<const std::string> run_ids) {
+  std::vector<fs::path> folders;
+  if (run_ids.empty()) {
+    return folders;  // of a new run, there are none to look for
+  }
+  for (fs::path& folder : all_folders(environment)) {
+    if (std::ranges::find(run_ids, keeper_of(folder).run_id) != run_ids.end()) {
+      folders.push_back(std::move(folder));
+    }
+  }
+  return folders;
+}
+
+Sweep sweep_after_kill(const agent::Environment& environment,
+                       const fs::path& journal,
+                       const IsWritten& is_written,
+                       const std::function<bool(const std::string& run_id)>& is_theirs) {
+  Sweep all;
+  for (const fs::path& folder : all_folders(environment)) {
+    const bool may_be_left = tools::sandbox::has_surveys(folder) && !is_written(folder);
+    const Descriptor dead = may_be_left ? locked(folder) : Descriptor();
+    std::error_code error;
+    const Keeper keeper = dead ? keeper_of(folder) : Keeper();
+    if (!dead || !fs::equivalent(keeper.journal, journal, error) || !is_theirs(keeper.run_id)) {
+      continue;
+    }
+    for (const tools::sandbox::ObeyedSurvey& survey : tools::sandbox::take_surveys(folder)) {
+      Sweep sweep = tools::sandbox::ProtectedFiles::sweep_after_kill(survey);
+      std::ranges::move(sweep.changes, std::back_inserter(all.changes));
+      all.is_whole = all.is_whole && sweep.is_whole;
+    }
+  }
+  return all;
 }
 
 void remove_kept(const agent::Environment& environment,

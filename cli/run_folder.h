@@ -3,6 +3,7 @@
 #include "agent/descriptor.h"
 #include "agent/environment.h"
 #include "agent/result.h"
+#include "tools/sandbox/protected_files.h"
 
 #include <filesystem>
 #include <functional>
@@ -51,6 +52,15 @@ class RunFolder {
 // Those that processes of these runs have left, and that are this user's.
 std::vector<std::filesystem::path> kept_folders(const agent::Environment& environment,
                                                 std::span<const std::string> run_ids);
+// What tools have left of runs of this journal whose process was killed: it is renamed now, before
+// anything is started that might obey it. `is_theirs` says which runs. Not by what lies where tools
+// may write.
+tools::sandbox::ProtectedFiles::Sweep sweep_after_kill(
+    const agent::Environment& environment,
+    const std::filesystem::path& journal,
+    const IsWritten& is_written,
+    const std::function<bool(const std::string& run_id)>& is_theirs);
+
 // Of runs that this journal has no more. What another one keeps of them, as the one from which they
 // came, stays.
 void remove_kept(const agent::Environment& environment,

@@ -443,6 +443,14 @@ Result<void> RunSession::open_workshop() {
     world_.others = agents_at_work(plan_);
     std::ranges::copy(world_.above, std::back_inserter(world_.others));
   }
+  const IsWritten is_written = written_by(plan_.agent, world_.others, world_.context);
+  if (source_.earlier) {
+    TRY_ASSIGN(auto left,
+               tidy_after_kill(*source_.earlier, is_written, world_.context.environment));
+    for (std::string& sentence : left) {
+      warn(std::move(sentence));
+    }
+  }
   for (const fs::path& kept : kept_folders(world_.context.environment, recorded_in())) {
     plan_.agent.sandbox.read.push_back(kept.string() + "?");  // swept where it was empty
   }
@@ -452,11 +460,10 @@ Result<void> RunSession::open_workshop() {
              ToolEnvironment::open(
                  plan_.agent,
                  {.folder_id = is_replay || source_.earlier ? agent::new_run_id() : run_id_,
-                  .is_written = written_by(plan_.agent, world_.others, world_.context),
+                  .is_written = is_written,
                   .http = &world_.http,
                   .outputs = world_.outputs,
                   .obeyed = obeyed_,
-                  .earlier = folders_of_earlier(source_.earlier, world_.context.environment),
                   .is_attended = world_.progress != nullptr,
                   .progress = world_.progress},
                  world_.context,

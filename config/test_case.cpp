@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -246,19 +247,23 @@ std::vector<fs::path> files_named_by(const fs::path& file) {
 }  // namespace
 
 std::vector<fs::path> files_named_by_test_cases(const fs::path& folder) {
-  std::uintmax_t room = 1U << 20;  // bytes, of all of them: nothing ends it before its time
-  std::vector<fs::path> named;
+  std::multimap<std::uintmax_t, fs::path> smallest_first;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code ignored;
-    const std::uintmax_t size = entry->path().native().ends_with(k_test_suffix)
-                                    ? fs::file_size(entry->path(), ignored)
-                                    : room + 1;
-    if (size <= room && !ignored) {
-      room -= size;
-      std::ranges::move(files_named_by(entry->path()), std::back_inserter(named));
+    if (entry->path().native().ends_with(k_test_suffix)) {
+      smallest_first.emplace(fs::file_size(entry->path(), ignored), entry->path());
     }
+  }
+  std::uintmax_t room = 1U << 20;  // bytes, of all of them: nothing ends it before its time
+  std::vector<fs::path> named;
+  for (const auto& [size, file] : smallest_first) {
+    if (size > room) {
+      break;
+    }
+    room -= size;
+    std::ranges::move(files_named_by(file), std::back_inserter(named));
   }
   return named;
 }

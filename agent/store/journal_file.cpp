@@ -153,12 +153,14 @@ std::string help_for(int sqlite_code) {
   }
 }
 
+using namespace std::string_view_literals;
+
 // Of SQLite's header: the size of a page, the length in pages, and whose file it is.
 constexpr std::size_t k_page_size_at = 16;
 constexpr std::size_t k_length_at = 28;
 constexpr std::size_t k_application_at = 68;
 constexpr std::size_t k_file_header_bytes = 100;
-constexpr std::string_view k_mark("SQLite format 3", 16);  // with its NUL
+constexpr std::string_view k_mark = "SQLite format 3\0"sv;
 
 std::uint32_t number_at(std::string_view page, std::size_t at, std::size_t bytes = 4) {
   std::uint32_t number = 0;

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <iterator>
@@ -38,6 +39,8 @@ Result<SQLite::Database> open_to_remove(const fs::path& file) {
   TRY(check_is_there(file));
   TRY_ASSIGN(SQLite::Database database, open_to_write(file, SessionSpec::Durability::full));
   database.exec("PRAGMA secure_delete = ON");
+  // The -wal file stays where it is: a run at work may have lost its locks.
+  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   return database;
 }
 

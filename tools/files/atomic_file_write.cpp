@@ -47,9 +47,10 @@ Result<void> check_writing(const NamedPath& file, const Descriptor& folder, cons
   return check_writing(file, real_path(folder) / name);
 }
 
-// Of a folder on the way to a place that may be written: whether git takes one above it for a
-// repository need not be looked for at each.
-Result<void> check_making(const NamedPath& file, const Descriptor& folder, const fs::path& name) {
+// In a folder that was made for it just now: it is no git folder, nor in one.
+Result<void> check_writing_in_new(const NamedPath& file,
+                                  const Descriptor& folder,
+                                  const fs::path& name) {
   return file.policy == nullptr
              ? Result<void>()
              : check_verdict(file.policy->writing(real_path(folder) / name), "write", file);
@@ -184,14 +185,17 @@ Result<void> AtomicFileWrite::enter_folder(const fs::path& path) {
   constexpr int k_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
   folder_ = Descriptor(::open("/", k_flags));
   const fs::path way = path.relative_path();
+  bool is_new = false;  // folder_: it was made for this file, just now
   for (auto at = way.begin(); at != way.end(); ++at) {
     const fs::path& part = *at;
     Descriptor next(::openat(folder_.get(), part.c_str(), k_flags));
     if (!next && errno != ENOENT) {
       return file_error("write", file_.shown, errno);
     }
-    if (!next) {
-      TRY(check_making(file_, folder_, part));
+    const bool is_to_be_made = !next;
+    if (is_to_be_made) {
+      TRY(is_new ? check_writing_in_new(file_, folder_, part)
+                 : check_writing(file_, folder_, part));
       if (made_.empty()) {  // nothing is made on the way to what may not be
         fs::path rest = real_path(folder_);
         std::for_each(at, way.end(), [&](const fs::path& one) { rest /= one; });
@@ -204,6 +208,7 @@ Result<void> AtomicFileWrite::enter_folder(const fs::path& path) {
         return file_error("make the folder of", file_.shown, errno);
       }
       next = Descriptor(::openat(folder_.get(), part.c_str(), k_flags | O_NOFOLLOW));
+      is_new = is_made;
       if (is_made) {
         made_.push_back({.parent = std::move(folder_), .name = part.string()});
       }
@@ -211,6 +216,7 @@ Result<void> AtomicFileWrite::enter_folder(const fs::path& path) {
     if (!next) {
       return file_error("make the folder of", file_.shown, errno);
     }
+    is_new = is_new && is_to_be_made;
     folder_ = std::move(next);
   }
   return {};

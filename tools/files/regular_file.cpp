@@ -187,18 +187,22 @@ Result<void> check_rules(const NamedPath& file, const fs::path& real) {
              : Result<void>();
 }
 
+// Judged before it is opened for reading: a device may do something then, and a journal that this
+// process writes would lose its locks when it is closed again.
 Result<RegularFile> open_regular(const NamedPath& file) {
-  RegularFile opened{.descriptor = Descriptor(
-                         ::open(file.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY))};
-  if (!opened.descriptor) {
+  const Descriptor place(::open(file.path.c_str(), O_PATH | O_CLOEXEC));
+  RegularFile opened;
+  if (!place || ::fstat(place.get(), &opened.status) != 0) {
     return file_error("read", file.shown, errno);
   }
-  if (::fstat(opened.descriptor.get(), &opened.status) != 0) {
-    return file_error("read", file.shown, errno);
-  }
-  TRY(check_opened(opened.descriptor, "read", file));
+  TRY(check_opened(place, "read", file));
   if (!S_ISREG(opened.status.st_mode)) {
     return not_regular(file, opened.status.st_mode);
+  }
+  opened.descriptor = Descriptor(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(),
+                                        O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  if (!opened.descriptor || ::fstat(opened.descriptor.get(), &opened.status) != 0) {
+    return file_error("read", file.shown, errno);
   }
   return opened;
 }

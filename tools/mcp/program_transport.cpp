@@ -102,7 +102,7 @@ class ProgramTransport final : public Transport {
 
   // Whole but for its end, or cut off where the program has died.
   void hear_rest(std::string_view line) {
-    if (agent::is_json(line)) {
+    if (agent::is_json(agent::to_valid_utf8(line)) || agent::trimmed(line).empty()) {
       hear(line);
     } else {
       listener_.on_noise(shown(line));

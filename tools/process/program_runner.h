@@ -90,7 +90,7 @@ class TalkingProgram {
   // Called on a thread of the program's own.
   struct Listener {
     std::function<void(std::string_view line)> on_line;  // of its stdout, without the line end
-    std::function<void(std::string_view line)> on_rest;  // the last one, where it has no line end
+    std::function<void(std::string_view line)> on_rest;  // the last, without one; may be null
     std::function<void(Ended ended)> on_end;             // once, when nothing of it is left
   };
 

@@ -230,7 +230,6 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
     TRY(sandbox->try_out(spec));
   }
   sandbox->kept_in_ = options.temporary;
-  sandbox->recall(options.earlier);
   return sandbox;
 }
 
@@ -238,6 +237,9 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
 Sandbox::~Sandbox() {
   if (supervisor_ != nullptr) {
     supervisor_->retire(encoded_);
+  }
+  if (kept_survey_ != 0) {  // a run that could not begin
+    sandbox::forget_survey(kept_in_, name_of_survey());
   }
 }
 
@@ -406,24 +408,13 @@ void Sandbox::note_writing() {
   }
 }
 
-// What a process of the same run has left that was killed, this one sweeps.
-void Sandbox::recall(const std::vector<fs::path>& earlier) {
-  for (const fs::path& folder : is_swept_ ? earlier : std::vector<fs::path>()) {
-    if (auto survey = sandbox::recall_survey(protected_->options().roots, folder)) {
-      protected_->recall(*std::move(survey));
-      recalled_from_.push_back(folder);
-      note_writing();
-    }
-  }
-}
-
 void Sandbox::keep_survey() {
   if (!is_swept_ || kept_in_.empty()) {
     return;
   }
   const std::scoped_lock lock(mutex_);
   if (const auto survey = protected_->surveyed_since(kept_survey_)) {
-    sandbox::keep_survey(*survey, protected_->options().roots, kept_in_);
+    sandbox::keep_survey(*survey, kept_in_, name_of_survey());
   }
 }
 
@@ -455,7 +446,11 @@ std::vector<sandbox::ProtectedChange> Sandbox::end(const std::string& profile,
       supervisor_->retire(profile);
     }
   }
-  return protected_->end(have_locks_held);
+  std::vector<sandbox::ProtectedChange> changes = protected_->end(have_locks_held);
+  if (!changes.empty()) {
+    keep_survey();  // what was put back is another file or folder
+  }
+  return changes;
 }
 
 sandbox::ProtectedFiles::Sweep Sandbox::sweep() {
@@ -465,10 +460,7 @@ sandbox::ProtectedFiles::Sweep Sandbox::sweep() {
   sandbox::ProtectedFiles::Sweep sweep = protected_->sweep();
   const std::scoped_lock lock(mutex_);
   if (std::exchange(kept_survey_, 0) != 0) {
-    sandbox::forget_survey(protected_->options().roots, kept_in_);
-  }
-  for (const fs::path& folder : std::exchange(recalled_from_, {})) {
-    sandbox::forget_survey(protected_->options().roots, folder);
+    sandbox::forget_survey(kept_in_, name_of_survey());
   }
   return sweep;
 }

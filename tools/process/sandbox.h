@@ -27,7 +27,6 @@ struct SandboxOptions {
   std::filesystem::path agent_folder;          // relative paths of the spec start here
   std::filesystem::path agent_file;            // empty: there is none
   std::filesystem::path temporary;             // the run's own folder
-  std::vector<std::filesystem::path> earlier;  // those of processes of the same run
   std::vector<std::filesystem::path> secrets;  // errand's configuration and state
   std::vector<std::filesystem::path> obeyed;   // what errand itself obeys: no tool may change it
   sandbox::Outputs outputs;
@@ -100,8 +99,8 @@ class Sandbox {
   Sandbox(sandbox::Policy policy, Supervisor* supervisor);
   std::vector<std::string> names_of(bool are_in_force) const;
   std::string next_profile();
-  void recall(const std::vector<std::filesystem::path>& earlier);
   void keep_survey();
+  std::uintptr_t name_of_survey() const { return reinterpret_cast<std::uintptr_t>(this); }
   std::vector<struct stat> find_denied();
   std::vector<struct stat> look_at_neighbours() const;
   bool can_be_covered(const std::filesystem::path& real) const;
@@ -111,9 +110,8 @@ class Sandbox {
   sandbox::Policy policy_;
   Supervisor* supervisor_;  // null: for file tools alone
   bool is_swept_ = true;
-  std::atomic<bool> is_written_ = false;              // perhaps, since the last sweep
-  std::filesystem::path kept_in_;                     // the survey, until the sweep; empty: nowhere
-  std::vector<std::filesystem::path> recalled_from_;  // earlier ones, likewise
+  std::atomic<bool> is_written_ = false;  // perhaps, since the last sweep
+  std::filesystem::path kept_in_;         // the survey, until the sweep; empty: nowhere
   std::mutex mutex_;
   std::uint64_t kept_survey_ = 0;  // ProtectedFiles::surveyed_since's
   sandbox::Profile profile_;

@@ -391,7 +391,7 @@ void LocalTalkingProgram::check_report() {
 
 void LocalTalkingProgram::finish() {
   egress_proxy_.reset();
-  if (!line_.empty()) {
+  if (!line_.empty() && listener_.on_rest) {
     listener_.on_rest(std::exchange(line_, {}));
   }
   Ended ended{.how = how_, .changes = {}};

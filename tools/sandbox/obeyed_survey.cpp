@@ -1,8 +1,8 @@
 #include "tools/sandbox/obeyed_survey.h"
 
 #include "agent/descriptor.h"
-#include "agent/sha256.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
@@ -10,8 +10,10 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -23,13 +25,10 @@ using Cbor = nlohmann::json;  // its strings are bytes, as paths are
 
 constexpr std::string_view k_prefix = "survey-";
 constexpr std::string_view k_unfinished = ".new";
+constexpr off_t k_largest = 256 << 20;  // bytes
 
-fs::path file_of(const std::vector<fs::path>& roots, const fs::path& folder) {
-  std::string all;
-  for (const fs::path& root : roots) {
-    all += root.native() + '\0';
-  }
-  return folder / (std::string(k_prefix) + agent::sha256_hex(all));
+fs::path file_of(const fs::path& folder, std::uintptr_t name) {
+  return folder / fmt::format("{}{:x}", k_prefix, name);
 }
 
 std::string boot_id() {
@@ -50,7 +49,39 @@ Cbor identities_of(const std::vector<fs::path>& roots) {
   return all;
 }
 
-Cbor encoded(const ObeyedSurvey& survey, const std::vector<fs::path>& roots) {
+Cbor list_of(const std::vector<fs::path>& paths) {
+  Cbor all = Cbor::array();
+  for (const fs::path& path : paths) {
+    all.push_back(path.native());
+  }
+  return all;
+}
+
+std::vector<fs::path> paths_in(const Cbor& list) {
+  std::vector<fs::path> paths;
+  for (const Cbor& one : list) {
+    paths.emplace_back(one.get<std::string>());
+  }
+  return paths;
+}
+
+Cbor pairs_of(const std::map<fs::path, std::string>& fingerprints) {
+  Cbor all = Cbor::array();
+  for (const auto& [path, fingerprint] : fingerprints) {
+    all.push_back({path.native(), fingerprint});
+  }
+  return all;
+}
+
+std::map<fs::path, std::string> fingerprints_in(const Cbor& pairs) {
+  std::map<fs::path, std::string> fingerprints;
+  for (const Cbor& one : pairs) {
+    fingerprints.emplace(one.at(0).get<std::string>(), one.at(1).get<std::string>());
+  }
+  return fingerprints;
+}
+
+Cbor encoded(const ObeyedSurvey& survey) {
   Cbor places = Cbor::array();
   for (const auto& [path, identity] : survey.places) {
     Cbor birth = identity.birth ? Cbor({identity.birth->first, identity.birth->second}) : Cbor();
@@ -60,20 +91,30 @@ Cbor encoded(const ObeyedSurvey& survey, const std::vector<fs::path>& roots) {
                       identity.number,
                       std::move(birth)});
   }
-  Cbor files = Cbor::array();
-  for (const auto& [path, fingerprint] : survey.files) {
-    files.push_back({path.native(), fingerprint});
-  }
   return {{"boot", boot_id()},
-          {"roots", identities_of(roots)},
+          {"identities", identities_of(survey.roots)},
+          {"roots", list_of(survey.roots)},
+          {"tops", list_of(survey.tops)},
+          {"single", list_of(survey.single)},
+          {"allowed", list_of(survey.allowed)},
           {"places", std::move(places)},
-          {"files", std::move(files)},
+          {"files", pairs_of(survey.files)},
+          {"looked_after", pairs_of(survey.looked_after)},
           {"time", {survey.time.tv_sec, survey.time.tv_nsec}},
           {"is_whole", survey.is_whole}};
 }
 
 ObeyedSurvey decoded(const Cbor& kept) {
-  ObeyedSurvey survey;
+  ObeyedSurvey survey{.roots = paths_in(kept.at("roots")),
+                      .tops = paths_in(kept.at("tops")),
+                      .single = paths_in(kept.at("single")),
+                      .allowed = paths_in(kept.at("allowed")),
+                      .places = {},
+                      .files = fingerprints_in(kept.at("files")),
+                      .looked_after = fingerprints_in(kept.at("looked_after")),
+                      .time = {.tv_sec = kept.at("time").at(0).get<time_t>(),
+                               .tv_nsec = kept.at("time").at(1).get<long>()},
+                      .is_whole = kept.at("is_whole").get<bool>()};
   for (const Cbor& one : kept.at("places")) {
     ObeyedPlace::Identity identity;
     identity.device = {one.at(1).get<std::uint32_t>(), one.at(2).get<std::uint32_t>()};
@@ -83,23 +124,51 @@ ObeyedSurvey decoded(const Cbor& kept) {
     }
     survey.places.emplace(one.at(0).get<std::string>(), identity);
   }
-  for (const Cbor& one : kept.at("files")) {
-    survey.files.emplace(one.at(0).get<std::string>(), one.at(1).get<std::string>());
-  }
-  survey.time = {.tv_sec = kept.at("time").at(0).get<time_t>(),
-                 .tv_nsec = kept.at("time").at(1).get<long>()};
-  survey.is_whole = kept.at("is_whole").get<bool>();
   return survey;
+}
+
+// Nullopt: nobody but errand writes it, and this is of another version; or its folders are others.
+std::optional<ObeyedSurvey> read_survey(const fs::path& file) {
+  const agent::Descriptor opened(
+      ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status = {};
+  if (!opened || ::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size > k_largest) {
+    return std::nullopt;
+  }
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  if (::read(opened.get(), bytes.data(), bytes.size()) != status.st_size) {
+    return std::nullopt;
+  }
+  const Cbor kept = Cbor::from_cbor(bytes, true, false);
+  try {
+    ObeyedSurvey survey = decoded(kept);
+    const bool is_of_these =
+        kept.at("boot") == boot_id() && kept.at("identities") == identities_of(survey.roots);
+    return is_of_these ? std::optional(std::move(survey)) : std::nullopt;
+  } catch (const Cbor::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<fs::path> surveys_in(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().native().starts_with(k_prefix)) {
+      files.push_back(entry->path());
+    }
+  }
+  return files;
 }
 
 }  // namespace
 
-void keep_survey(const ObeyedSurvey& survey,
-                 const std::vector<fs::path>& roots,
-                 const fs::path& folder) {
+void keep_survey(const ObeyedSurvey& survey, const fs::path& folder, std::uintptr_t name) {
   std::string bytes;
-  Cbor::to_cbor(encoded(survey, roots), bytes);
-  const fs::path place = file_of(roots, folder);
+  Cbor::to_cbor(encoded(survey), bytes);
+  const fs::path place = file_of(folder, name);
   const fs::path unfinished = fs::path(place) += k_unfinished;
   const agent::Descriptor file(::open(unfinished.c_str(),
                                       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
@@ -111,25 +180,23 @@ void keep_survey(const ObeyedSurvey& survey,
   }
 }
 
-std::optional<ObeyedSurvey> recall_survey(const std::vector<fs::path>& roots,
-                                          const fs::path& folder) {
-  std::ifstream file(file_of(roots, folder), std::ios::binary);
-  if (!file) {
-    return std::nullopt;
-  }
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  const Cbor kept = Cbor::from_cbor(bytes, true, false);
-  try {
-    const bool is_of_these =
-        kept.at("boot") == boot_id() && kept.at("roots") == identities_of(roots);
-    return is_of_these ? std::optional(decoded(kept)) : std::nullopt;
-  } catch (const Cbor::exception&) {  // nobody but errand writes it: of another version
-    return std::nullopt;
-  }
+void forget_survey(const fs::path& folder, std::uintptr_t name) {
+  ::unlink(file_of(folder, name).c_str());
 }
 
-void forget_survey(const std::vector<fs::path>& roots, const fs::path& folder) {
-  ::unlink(file_of(roots, folder).c_str());
+bool has_surveys(const fs::path& folder) {
+  return !surveys_in(folder).empty();
+}
+
+std::vector<ObeyedSurvey> take_surveys(const fs::path& folder) {
+  std::vector<ObeyedSurvey> surveys;
+  for (const fs::path& file : surveys_in(folder)) {
+    if (auto survey = read_survey(file)) {
+      surveys.push_back(*std::move(survey));
+    }
+    ::unlink(file.c_str());
+  }
+  return surveys;
 }
 
 }  // namespace tools::sandbox

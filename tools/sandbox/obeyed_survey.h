@@ -1,37 +1,40 @@
-// What git and errand would obey in the folders that programs may write, before the first program
-// of a run. Kept in the run's own folder for as long as programs may have made more of it, so that
-// whoever carries on a run whose process was killed can tell what that has left.
+// What git and errand would obey in the folders that programs may write, as a run found it. Kept in
+// the run's own folder for as long as programs may have changed it: who carries on a run whose
+// process was killed sees by it what that has left (ProtectedFiles::sweep_after_kill).
 #pragma once
 #include "tools/sandbox/obeyed_below.h"
 
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace tools::sandbox {
 
 struct ObeyedSurvey {
-  std::map<std::filesystem::path, ObeyedPlace::Identity> places;
-  std::map<std::filesystem::path, std::string> files;  // FileTree::fingerprint of what errand reads
+  using Path = std::filesystem::path;
+  std::vector<Path> roots;  // these four as ProtectedFiles::Options has them
+  std::vector<Path> tops;
+  std::vector<Path> single;  // its `files`
+  std::vector<Path> allowed;
+  std::map<Path, ObeyedPlace::Identity> places;  // anywhere below the roots
+  std::map<Path, std::string> files;         // FileTree::fingerprint of what errand reads of these
+  std::map<Path, std::string> looked_after;  // the same of what each call is compared with
   timespec time = {};
   bool is_whole = true;
 };
 
-// In that folder, where no program writes, by the roots that it is of. What cannot be kept is not:
-// then what a killed process leaves is taken for the user's.
-void keep_survey(const ObeyedSurvey& survey,
-                 const std::vector<std::filesystem::path>& roots,
-                 const std::filesystem::path& folder);
+// In that folder, where no program writes, by a name of its own. What cannot be kept is not: then
+// what a killed process leaves is taken for the user's.
+void keep_survey(const ObeyedSurvey& survey, const ObeyedSurvey::Path& folder, std::uintptr_t name);
+void forget_survey(const ObeyedSurvey::Path& folder, std::uintptr_t name);
 
-// Nullopt: there is none of these roots, or one of them is another folder than then (the machine
-// was started anew, or another disk is there), where a file's number tells nothing.
-std::optional<ObeyedSurvey> recall_survey(const std::vector<std::filesystem::path>& roots,
-                                          const std::filesystem::path& folder);
+bool has_surveys(const std::filesystem::path& folder);
 
-void forget_survey(const std::vector<std::filesystem::path>& roots,
-                   const std::filesystem::path& folder);
+// Those in that folder, which are taken out of it. Not of roots of which one is another folder than
+// then (the machine was started anew, or another disk is there): a file's number tells nothing.
+std::vector<ObeyedSurvey> take_surveys(const std::filesystem::path& folder);
 
 }  // namespace tools::sandbox

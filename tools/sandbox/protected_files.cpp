@@ -114,10 +114,6 @@ bool is_there(const fs::path& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-bool is_earlier(const timespec& a, const timespec& b) {
-  return std::pair(a.tv_sec, a.tv_nsec) < std::pair(b.tv_sec, b.tv_nsec);
-}
-
 // A file system that does not say when something was made says at least when it was changed.
 bool is_made_since(const fs::path& path, const timespec& since) {
   struct statx status = {};
@@ -335,9 +331,7 @@ std::uint64_t ProtectedFiles::begin(bool has_mounts) {
     const State before = std::exchange(base_, {});
     aside_.clear();
     base_ = look(options_.tops, &before, has_mounts ? Scope::without_data : Scope::all);
-    if (survey_number_ != 0) {
-      note_base();
-    }
+    note_base();
   }
   for (auto& [path, folder] : base_.folders) {
     if (has_mounts) {
@@ -498,6 +492,9 @@ std::vector<ProtectedChange> ProtectedFiles::end(bool have_mounts_held) {
   for (const ProtectedChange& change : changes) {
     aside_.insert(change.found_as);
   }
+  if (!changes.empty()) {
+    note_base();
+  }
   return changes;
 }
 
@@ -524,6 +521,10 @@ void ProtectedFiles::survey() {
   if (survey_number_ != 0) {
     return;
   }
+  survey_.roots = options_.roots;
+  survey_.tops = options_.tops;
+  survey_.single = options_.files;
+  survey_.allowed = options_.allowed;
   ::clock_gettime(CLOCK_REALTIME_COARSE, &survey_.time);
   survey_.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
     survey_.places.emplace(place.path, place.identity);
@@ -533,21 +534,7 @@ void ProtectedFiles::survey() {
     return Path();
   });
   survey_number_ = 1;
-}
-
-void ProtectedFiles::recall(ObeyedSurvey earlier) {
-  const std::scoped_lock lock(mutex_);
-  if (survey_number_ != 0 && !is_earlier(earlier.time, survey_.time)) {
-    return;
-  }
-  survey_ = std::move(earlier);
-  ++survey_number_;
-  find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
-    if (!survey_.places.contains(place.path)) {
-      left_.insert(place.path);
-    }
-    return Path();
-  });
+  note_base();
 }
 
 std::optional<ObeyedSurvey> ProtectedFiles::surveyed_since(std::uint64_t& known) {
@@ -556,17 +543,47 @@ std::optional<ObeyedSurvey> ProtectedFiles::surveyed_since(std::uint64_t& known)
                                                                 : std::optional(survey_);
 }
 
-// What stands at the top before a program is not what that one has made: the user's, mostly.
-void ProtectedFiles::note_base() {
-  const auto note_place = [&](const auto& one) {
-    if (!survey_.places.contains(one.first) && !left_.contains(one.first)) {
-      survey_.places.emplace(one.first, identity_of(one.first));
+// The single places that each call looks after: those that are there, or may come to be.
+std::set<fs::path> ProtectedFiles::single_places() const {
+  std::set<Path> places(options_.files.begin(), options_.files.end());
+  for (const Path& top : options_.tops) {
+    for (const Named& entry : entries_of(top)) {
+      if (is_obeyed_name(entry.name) && !is_obeyed_anywhere(entry.name)) {
+        places.insert(top / entry.name);
+      }
     }
+  }
+  std::erase_if(places, [this](const Path& place) { return !is_ours(place); });
+  return places;
+}
+
+// What each call is compared with, as it is before it, and where it was put back.
+void ProtectedFiles::note_base() {
+  if (survey_number_ == 0) {
+    return;
+  }
+  bool is_news = false;
+  const auto note_place = [&](const Path& path) {
+    ObeyedPlace::Identity now = identity_of(path);
+    is_news = is_news || survey_.places[path] != now;
+    survey_.places[path] = now;
   };
-  const std::size_t before = survey_.places.size();
-  std::ranges::for_each(base_.places, note_place);
-  std::ranges::for_each(base_.folders, note_place);
-  survey_number_ += survey_.places.size() == before ? 0 : 1;
+  std::map<Path, std::string> looked_after;
+  for (const auto& [path, tree] : base_.places) {
+    looked_after.emplace(path, fingerprint_of(path));
+    note_place(path);
+  }
+  for (const auto& [path, folder] : base_.folders) {
+    note_place(path);
+  }
+  for (const Path& path : single_places()) {
+    if (is_there(path) && !looked_after.contains(path)) {
+      looked_after.emplace(path, fingerprint_of(path));
+    }
+  }
+  is_news = is_news || looked_after != survey_.looked_after;
+  survey_.looked_after = std::move(looked_after);
+  survey_number_ += is_news ? 1 : 0;
 }
 
 // What was moved here with the folder that it is in is as new here as what was made.
@@ -586,18 +603,14 @@ bool ProtectedFiles::is_another_file(const Path& path) const {
   return !is_gone && (before == survey_.files.end() || before->second != fingerprint_of(path));
 }
 
-// Each call looks after these, but not after what a cut one has left.
-bool ProtectedFiles::is_looked_after(const Path& place) const {
-  return (base_.places.contains(place) || base_.folders.contains(place)) && !left_.contains(place);
-}
-
 ProtectedFiles::Sweep ProtectedFiles::sweep() {
   const std::scoped_lock lock(mutex_);
   Sweep sweep;
   sweep.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
     const Path path =
         place.kind == ObeyedPlace::Kind::repository ? place.path / "HEAD" : place.path;
-    if (is_allowed(path) || is_looked_after(place.path)) {
+    if (is_allowed(path) || base_.places.contains(place.path) ||
+        base_.folders.contains(place.path)) {
       return Path();
     }
     if (is_new(place)) {
@@ -614,6 +627,34 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
   });
   note_lost(sweep);
   return sweep;
+}
+
+ProtectedFiles::Sweep ProtectedFiles::sweep_after_kill(const ObeyedSurvey& survey) {
+  ProtectedFiles files({.roots = survey.roots,
+                        .tops = survey.tops,
+                        .files = survey.single,
+                        .crossed = {},
+                        .allowed = survey.allowed});
+  files.survey_ = survey;
+  Sweep sweep = files.sweep();
+  files.sweep_tops(sweep);
+  return sweep;
+}
+
+// What each call would have been compared with.
+void ProtectedFiles::sweep_tops(Sweep& sweep) {
+  for (const Path& path : single_places()) {
+    if (!survey_.looked_after.contains(path) && is_there(path)) {
+      const Path aside = move_aside(path, path.parent_path());
+      const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
+      sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
+    }
+  }
+  for (const auto& [path, fingerprint] : survey_.looked_after) {
+    if (fingerprint_of(path) != fingerprint) {
+      sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
+    }
+  }
 }
 
 void ProtectedFiles::note_lost(Sweep& sweep) {

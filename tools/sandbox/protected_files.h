@@ -61,9 +61,6 @@ class ProtectedFiles {
   // Before the first program, and for those that come while it works: what stands below the roots,
   // wherever it is.
   void survey();
-  // Before it: what stood there before the programs of a process that was killed and whose run this
-  // one carries on. The oldest counts.
-  void recall(ObeyedSurvey earlier);
   // What is to be kept for whoever carries this run on; nullopt: nothing else than `known`, which
   // becomes the number of what it is.
   std::optional<ObeyedSurvey> surveyed_since(std::uint64_t& known);
@@ -76,6 +73,10 @@ class ProtectedFiles {
     bool is_whole = true;
   };
   Sweep sweep();
+
+  // Of a process that was killed, before anything is started again: what has come to stand there
+  // since, whoever made it, has another name then; what was changed stays, and is told.
+  static Sweep sweep_after_kill(const ObeyedSurvey& survey);
 
  private:
   using Path = std::filesystem::path;
@@ -105,8 +106,9 @@ class ProtectedFiles {
   bool is_allowed(const Path& place) const;
   bool is_mounted(const Path& place) const;
   bool holds(const FileTree& tree, const Path& place) const;
+  std::set<Path> single_places() const;
   void note_base();
-  bool is_looked_after(const Path& place) const;
+  void sweep_tops(Sweep& sweep);
   bool is_new(const ObeyedPlace& place) const;
   bool is_another_file(const Path& path) const;
   void note_lost(Sweep& sweep);

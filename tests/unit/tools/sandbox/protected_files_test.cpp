@@ -507,75 +507,89 @@ TEST_CASE("protected files: who protects the same shares what was there before",
 
 namespace {
 
-// What it says of a run's places at its end whose first process was killed, after `meanwhile`.
+// What is found after a kill of the process whose tools were at work, and `meanwhile`.
 template <typename Meanwhile>
-std::vector<std::string> told_by_the_next(const Project& project, Meanwhile&& meanwhile) {
+std::vector<std::string> told_after_kill(const Project& project, Meanwhile&& meanwhile) {
   const tests::TemporaryFolder kept;
-  const ProtectedFiles::Options options = project.files().options();
   std::uint64_t number = 0;
+  project.files().end(false);
   project.files().survey();
   project.files().begin();
-  tools::sandbox::keep_survey(*project.files().surveyed_since(number), options.roots, kept.path());
+  tools::sandbox::keep_survey(*project.files().surveyed_since(number), kept.path(), 1);
+  CHECK_FALSE(project.files().surveyed_since(number));
   meanwhile();
-  ProtectedFiles next(options);
-  next.recall(*tools::sandbox::recall_survey(options.roots, kept.path()));
-  next.survey();
-  next.begin();
-  next.end(false);
-  return project.told(next.sweep().changes);
+  const auto surveys = tools::sandbox::take_surveys(kept.path());
+  REQUIRE(surveys.size() == 1);
+  CHECK(fs::is_empty(kept.path()));
+  return project.told(ProtectedFiles::sweep_after_kill(surveys.front()).changes);
 }
 
 }  // namespace
 
-TEST_CASE("protected files: what a process left that was killed is known to the next", "[tools]") {
+TEST_CASE("protected files: what a process has left that was killed is found", "[tools]") {
   const Project project;
   fs::create_directories(project.at("old/.git"));
   fs::create_directories(project.at("old/.errand"));
   project.write("old/.errand/config.yaml", "one");
   project.write("old/a\xff.test.yaml", "one");
   project.write("old/b.test.yaml", "one");
-  CHECK(told_by_the_next(project,
-                         [&] {
-                           fs::create_directories(project.at("new/.git"));
-                           fs::create_directories(project.at(".errand"));
-                           project.write("old/b.test.yaml", "two");
-                           fs::remove_all(project.at("old/.errand/config.yaml"));
-                           fs::rename(project.at("old/.git"), project.at("old/was"));
-                           fs::create_directories(project.at("old/.git"));
-                         }) == Project::Told{".errand: moved",
-                                             "new/.git: moved",
-                                             "old/.errand/config.yaml: noticed",
-                                             "old/.git: moved",
-                                             "old/b.test.yaml: noticed"});
+  CHECK(told_after_kill(project,
+                        [&] {
+                          fs::create_directories(project.at("new/.git"));
+                          fs::create_directories(project.at(".errand"));
+                          project.write("own.yaml", "evil");
+                          project.write("errand.yaml", "evil");
+                          project.write("old/b.test.yaml", "two");
+                          fs::remove_all(project.at("old/.errand/config.yaml"));
+                          fs::rename(project.at("old/.git"), project.at("old/was"));
+                          fs::create_directories(project.at("old/.git"));
+                        }) == Project::Told{".errand: moved",
+                                            "errand.yaml: noticed",
+                                            "new/.git: moved",
+                                            "old/.errand/config.yaml: noticed",
+                                            "old/.git: moved",
+                                            "old/b.test.yaml: noticed",
+                                            "own.yaml: moved"});
   const Project another;
-  CHECK(told_by_the_next(another, [] {}).empty());
+  CHECK(told_after_kill(another, [] {}).empty());
 }
 
-TEST_CASE("protected files: a survey is recalled for the folders that it is of", "[tools]") {
+TEST_CASE("protected files: what was put back is no other one after a kill", "[tools]") {
+  const Project project({"allowed"});
+  project.end();
+  fs::create_directories(project.at(".errand"));
+  project.write(".errand/config.yaml", "one");
+  project.files().survey();
+  project.files().begin();
+  fs::remove_all(project.at(".errand"));
+  CHECK(project.end() == Project::Told{".errand: put back"});
+  project.files().begin();
+  CHECK(told_after_kill(project, [&] {
+          fs::create_directories(project.at("allowed/.git"));
+        }).empty());
+}
+
+TEST_CASE("protected files: a survey is taken once, of the folders that it is of", "[tools]") {
   const tests::TemporaryFolder kept;
   const tests::TemporaryFolder work;
-  const std::vector<fs::path> roots{work.path() / "a", work.path() / "b"};
-  const auto recalled = [&](const std::vector<fs::path>& of) {
-    return tools::sandbox::recall_survey(of, kept.path()).has_value();
-  };
-  for (const fs::path& root : roots) {
-    fs::create_directory(root);
-  }
-  CHECK_FALSE(recalled(roots));
-  tools::sandbox::keep_survey({}, roots, kept.path());
-  CHECK(recalled(roots));
-  CHECK_FALSE(recalled({roots[0]}));
-  fs::rename(roots[1], work.path() / "was");
-  fs::create_directory(roots[1]);  // has its name and another number
-  CHECK_FALSE(recalled(roots));
-  tools::sandbox::keep_survey({}, roots, kept.path());
-  CHECK(recalled(roots));
-  tools::sandbox::forget_survey(roots, kept.path());
-  CHECK_FALSE(recalled(roots));
+  const fs::path root = work.path() / "a";
+  fs::create_directory(root);
+  const auto taken = [&] { return tools::sandbox::take_surveys(kept.path()).size(); };
+  CHECK_FALSE(tools::sandbox::has_surveys(kept.path()));
+  tools::sandbox::keep_survey({.roots = {root}}, kept.path(), 1);
+  tools::sandbox::keep_survey({.roots = {root}}, kept.path(), 2);
+  CHECK(tools::sandbox::has_surveys(kept.path()));
+  CHECK(taken() == 2);
+  CHECK(taken() == 0);
+  tools::sandbox::keep_survey({.roots = {root}}, kept.path(), 1);
+  fs::rename(root, work.path() / "was");
+  fs::create_directory(root);  // has its name and another number
+  CHECK(taken() == 0);
+  tools::sandbox::keep_survey({.roots = {root}}, kept.path(), 1);
+  tools::sandbox::forget_survey(kept.path(), 1);
   CHECK(fs::is_empty(kept.path()));
-  tools::sandbox::keep_survey({}, roots, kept.path());
-  for (const auto& file : fs::directory_iterator(kept.path())) {
-    std::ofstream(file.path()) << "none";
-  }
-  CHECK_FALSE(recalled(roots));
+  std::ofstream(kept.path() / "survey-1") << "none";
+  CHECK(::mkfifo((kept.path() / "survey-2").c_str(), 0600) == 0);
+  CHECK(taken() == 0);
+  CHECK(fs::is_empty(kept.path()));
 }
