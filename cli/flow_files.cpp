@@ -123,7 +123,7 @@ class AgentReader {
   }
 
  private:
-  static constexpr int k_most_asked = 2'000;  // a few files that name each other make a large tree
+  static constexpr int k_most_asked = 500;  // a few files that name each other make a large tree
   static constexpr std::uintmax_t k_unlimited = std::numeric_limits<std::uintmax_t>::max();
 
   const Context& context_;
