@@ -123,7 +123,7 @@ ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "calls that cannot ru
         "turns": (turns, 250), "keys of a call": (keys_of_a_call, 10_000), "a near-miss in a file": (near_miss, 20_000),
         "folders on the way to a file": (folders_on_the_way, 40),
         "keys that a guardrail takes out": (keys_that_a_guardrail_takes_out, 10_000),
-        "agents beside it that call each other": (agents_beside_it, 4),
+        "agents beside it that call each other": (agents_beside_it, 8),
         "names in a prompt": (names_in_a_prompt, 5_000),
         "members that wait": (members_that_wait, 32, ["runs", "pending"])}
 # By protocol: MiB of an answer, and how many copies memory may hold of its text and of a call's arguments. Responses
