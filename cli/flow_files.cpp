@@ -104,7 +104,7 @@ class AgentReader {
     return known->second ? &*known->second : nullptr;
   }
 
-  // But for what was told before, of files that several of them name.
+  // An agent's files hang on the rights that it has where it stands in the tree.
   std::vector<fs::path> obeyed_by(const agent::AgentSpec& whole) {
     const auto load = [this](const fs::path& file) {
       const agent::AgentSpec* const found = read(file);
@@ -115,11 +115,9 @@ class AgentReader {
     const OtherAgents all = agents_at_work(tree);
     std::vector<fs::path> files;
     for (const agent::AgentSpec* one : all) {
-      if (told_.insert(fs::path(one->directory) / one->file).second) {
-        std::ranges::move(tools::obeyed_files(*one, context_.cwd, context_.environment),
-                          std::back_inserter(files));
-        add_agents_named(*one, files);
-      }
+      std::ranges::move(tools::obeyed_files(*one, context_.cwd, context_.environment),
+                        std::back_inserter(files));
+      add_agents_named(*one, files);
       add_commands(*one, all, context_, files);
     }
     return files;
@@ -132,7 +130,6 @@ class AgentReader {
   const Context& context_;
   std::uintmax_t room_;  // bytes
   int asked_ = 0;
-  std::set<fs::path> told_;
   std::map<fs::path, std::optional<agent::AgentSpec>> read_;
 };
 
