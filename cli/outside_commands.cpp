@@ -62,10 +62,6 @@ std::string why_not_told(const std::string& line,
                                     agent::one_line(kept, 200));
 }
 
-bool is_from_here(const std::string& word) {
-  return word == ".." || word.starts_with("./") || word.starts_with("../");
-}
-
 // What the line plainly means from where it starts: a path with a dot in front, the program, the
 // script of an interpreter. Empty: nothing.
 std::string relative_name(const std::string& line) {
@@ -79,8 +75,12 @@ std::string relative_name(const std::string& line) {
   const tools::CommandLine read(line, {});  // what wrappers start, too, which may be no file's name
   for (const tools::ShellCommand* one : read.commands()) {
     const auto& words = one->words;
-    if (const auto here = std::ranges::find_if(words, is_from_here); here != words.end()) {
-      return *here;
+    for (const std::string& word : words) {
+      for (const std::string& text : {word, agent::percent_decoded(word)}) {
+        if (const std::string_view name = tools::name_from_start(text); !name.empty()) {
+          return std::string(name);
+        }
+      }
     }
     const tools::Started started = tools::started_by(*one);
     if (started.is_wrapper || started.starts.empty() || words.empty() ||
@@ -148,6 +148,7 @@ tools::UserPrograms programs_outside(const agent::AgentSpec& agent,
                                      const Context& context,
                                      const tools::Sandbox* rules) {
   return {.folder = agent.directory,
+          .is_folder_empty = rules != nullptr && starts_elsewhere(agent.directory, *rules),
           .directory = agent.directory,
           .environment = context.environment,
           .others_write = [rules](const fs::path& path) { return can_write(rules, path); },
@@ -194,13 +195,14 @@ Result<void> check_line(const std::string& line,
   }
   const std::string name = is_elsewhere ? relative_name(line) : "";
   if (!name.empty()) {
+    const fs::path meant = (directory / name).lexically_normal();
     return agent::fail(
         agent::Code::config_invalid,
         fmt::format(
             "the command `{}` runs outside of the sandbox and names `{}`, {}",
             agent::one_line(line),
-            agent::one_line((directory / name).lexically_normal().string(), 200),
-            can_write(&rules, directory / name)
+            agent::one_line(meant.string(), 200),
+            can_write(&rules, meant)
                 ? "which tools can write"
                 : "and starts in another folder, for tools can write below the agent file's"),
         fmt::format("name the file by its whole path, and put it where tools cannot write, or {}",

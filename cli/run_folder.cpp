@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fcntl.h>
 #include <iterator>
 #include <ranges>
@@ -91,6 +92,10 @@ bool holds_nothing(const fs::path& folder) {
   return !error;
 }
 
+fs::path start_in(const fs::path& folder) {
+  return folder / "start";
+}
+
 // What nobody will read again.
 void remove(const fs::path& folder, bool is_kept) {
   std::error_code ignored;
@@ -99,6 +104,7 @@ void remove(const fs::path& folder, bool is_kept) {
     return;
   }
   fs::remove_all(tools::programs_temporary(folder), ignored);
+  fs::remove_all(start_in(folder), ignored);
   if (holds_nothing(folder)) {
     fs::remove(folder / k_whose, ignored);
     fs::remove(folder, ignored);
@@ -173,7 +179,7 @@ void sweep(const fs::path& temporary) {
     const bool is_kept = dead && is_marked_as_kept(dead);
     std::error_code ignored;
     if (dead && (!is_kept || fs::exists(tools::programs_temporary(folder), ignored) ||
-                 holds_nothing(folder))) {
+                 fs::exists(start_in(folder), ignored) || holds_nothing(folder))) {
       remove(folder, is_kept);
       ++removed;
     }
@@ -230,6 +236,22 @@ RunFolder::RunFolder(const fs::path& temporary, const std::string& run_id) {
 
 RunFolder::~RunFolder() {
   remove(path_, is_kept_ || is_left_);
+}
+
+agent::Result<fs::path> RunFolder::made_start() const {
+  fs::path folder = start_in(path_);
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);  // of a process that was killed
+  if (::mkdir(folder.c_str(), k_folder_mode) != 0) {
+    return agent::fail(
+        agent::Code::sandbox_setup,
+        fmt::format("cannot create the folder `{}`, in which programs outside of the "
+                    "sandbox start: {}",
+                    folder.string(),
+                    std::strerror(errno)),
+        "set TMPDIR to a folder that can be written");
+  }
+  return folder;
 }
 
 void RunFolder::keep(const std::string& run_id, const fs::path& journal) {

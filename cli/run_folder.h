@@ -41,6 +41,8 @@ class RunFolder {
   // A text names what is in it, and nobody else: it stays until a later command sweeps.
   void leave() { is_left_ = true; }
   const std::filesystem::path& path() const { return path_; }
+  // A folder in it in which nothing is, and where no tool may write. sandbox.setup
+  agent::Result<std::filesystem::path> made_start() const;
 
  private:
   std::filesystem::path path_;

@@ -315,6 +315,10 @@ Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& age
   places->is_directory_writable_ =
       places->tools_ != nullptr &&
       (places->others_write(directory) || places->others_write_below(directory));
+  const auto is_off = [](const auto& one) { return one.first.is_off; };
+  if (places->is_directory_writable_ && std::ranges::any_of(places->places_, is_off)) {
+    TRY_ASSIGN(places->start_, tools.folder().made_start());
+  }
   return places;
 }
 
@@ -342,7 +346,8 @@ tools::UserPrograms UserPlaces::of(const CommandSandbox& sandbox) const {
     others_write = [this](const fs::path& path) { return this->others_write(path); };
     others_write_below = [this](const fs::path& path) { return this->others_write_below(path); };
   }
-  return {.folder = is_elsewhere ? temporary_ : directory_,
+  return {.folder = is_elsewhere ? start_ : directory_,
+          .is_folder_empty = is_elsewhere,
           .directory = directory_,
           .temporary = temporary_,
           .environment = environment_,

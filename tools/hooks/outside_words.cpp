@@ -24,11 +24,17 @@ constexpr std::size_t k_longest_word = 1'000;
 constexpr std::string_view k_ends_of_names = ":,;'\") ";
 constexpr std::size_t k_longest_cluster = 8;  // of letters of options
 
-// `--file=X`, `-IX`, `a:X`, and what is quoted inside; a cluster of letters may end anywhere.
-bool may_begin_a_name(std::string_view word, std::size_t at) {
+// `--file=X`, `-IX`, `a:X`, what is quoted inside, and `../X` behind anything; a cluster of letters
+// may end anywhere.
+bool may_begin_here(std::string_view word, std::size_t at) {
   constexpr std::string_view k_openers = "=:,;'\"( ";
-  return at == 0 || word[at] == '/' || k_openers.contains(word[at - 1]) ||
-         (word.front() == '-' && at <= k_longest_cluster);
+  const char before = at == 0 ? ' ' : word[at - 1];
+  const bool is_up = word.substr(at).starts_with("../") && before != '/' && before != '.';
+  return k_openers.contains(before) || is_up || (word.front() == '-' && at <= k_longest_cluster);
+}
+
+bool may_begin_a_name(std::string_view word, std::size_t at) {
+  return word[at] == '/' || may_begin_here(word, at);
 }
 
 // `~`, `--file=~/x`: what it is, a shell or the program knows.
@@ -53,14 +59,24 @@ std::string text_for_shell(const std::vector<std::string>& words) {
 }  // namespace
 
 std::vector<std::string_view> ends_of_word(std::string_view word) {
-  constexpr std::string_view k_openers = "=:,;'\"( ";
   std::vector<std::string_view> ends{word};
   for (std::size_t at = 1; at < word.size(); ++at) {
-    if (k_openers.contains(word[at - 1]) || (word.front() == '-' && at <= k_longest_cluster)) {
+    if (may_begin_here(word, at)) {
       ends.push_back(word.substr(at));
     }
   }
   return ends;
+}
+
+std::string_view name_from_start(std::string_view word) {
+  const auto is_up = [](const fs::path& part) { return part == ".."; };
+  const auto is_from_here = [&](std::string_view end) {
+    return !end.starts_with('/') &&
+           (end.starts_with("./") || std::ranges::any_of(fs::path(end), is_up));
+  };
+  const auto ends = ends_of_word(word);
+  const auto found = std::ranges::find_if(ends, is_from_here);
+  return found == ends.end() ? std::string_view() : *found;
 }
 
 std::string why_not_plain(std::string_view command) {
@@ -158,15 +174,20 @@ fs::path named_in(std::string_view command,
   };
   const auto look_into = [&](std::string_view word) {
     const auto whole = ends_of_word(word);
-    for (std::size_t at = 0; at < word.size() && found.empty(); ++at) {
-      if (may_begin_a_name(word, at)) {
+    const auto look_at_names = [&](bool are_absolute) {
+      for (std::size_t at = 0; at < word.size() && found.empty(); ++at) {
+        if ((word[at] == '/') != are_absolute || !may_begin_a_name(word, at)) {
+          continue;
+        }
         const std::string_view name = word.substr(at);
         const std::string_view first = name.substr(0, name.find_first_of(k_ends_of_names));
         const bool is_all = std::ranges::find(whole, name) != whole.end();
         look_at(name, is_all);
         look_at(first, is_all);  // `/folder:/mount`
       }
-    }
+    };
+    look_at_names(true);  // of `-I/folder`, the folder is what is told
+    look_at_names(false);
   };
   const auto look = [&](std::string_view word) {
     look_into(word);

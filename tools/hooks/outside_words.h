@@ -13,8 +13,12 @@ namespace tools {
 // language of plain_command.h, has wildcards or a `cd`, or runs code or an input. Empty: it can.
 std::string why_not_plain(std::string_view command);
 
-// Where what a word says may begin: `X`, `--chdir=X`, `a:X`, `-CX`. Borrows the word.
+// Where what a word says may begin: `X`, `--chdir=X`, `a:X`, `-CX`, `@../X`. Borrows the word.
 std::vector<std::string_view> ends_of_word(std::string_view word);
+
+// What of it is plainly meant from the folder where its program starts: `./x`, `--plugin=../x`,
+// `a/../x`. Empty: nothing. Borrows the word.
+std::string_view name_from_start(std::string_view word);
 
 // The folders from which its words may be meant: `directory`, as CommandPlace's, and those that
 // words of it name, one behind the other too, as `-C a -C b` does. nullopt: there are too many.

@@ -3,6 +3,7 @@
 #include "agent/text.h"
 #include "tools/hooks/kept_modules.h"
 #include "tools/hooks/named_programs.h"
+#include "tools/hooks/outside_words.h"
 #include "tools/process/closed_places.h"
 #include "tools/process/harmless_variables.h"
 #include "tools/process/program_environment.h"
@@ -57,6 +58,17 @@ std::string without_encoding(std::string_view value) {
   return decoded;
 }
 
+// What is meant from where the program starts, and others write there. In an empty folder nothing
+// is, and what plainly means something in it means another one.
+bool leads_from_start(const UserPrograms& programs, std::string_view name, std::string_view part) {
+  if (programs.is_folder_empty) {
+    return part == "." || !name_from_start(part).empty();
+  }
+  return std::ranges::any_of(ends_of_word(part), [&](std::string_view end) {
+    return leads_to_others(programs, name, programs.folder / end);
+  });
+}
+
 bool names_what_others_write(const UserPrograms& programs,
                              std::string_view name,
                              std::string_view value) {
@@ -67,7 +79,7 @@ bool names_what_others_write(const UserPrograms& programs,
   while (!value.empty()) {
     const std::string_view part = value.substr(0, value.find_first_of(k_ends_of_paths));
     const std::size_t slash = part.find('/');
-    if (is_to_be_expanded(name, part) || leads_to_others(programs, name, programs.folder / part)) {
+    if (is_to_be_expanded(name, part) || leads_from_start(programs, name, part)) {
       return true;
     }
     if (slash != std::string_view::npos &&  // `-I/folder`, `@/file`

@@ -26,6 +26,7 @@ class ProgramRunner;
 // What such a command is run with; borrowed but for the environment.
 struct UserPrograms {
   std::filesystem::path folder;     // where it starts
+  bool is_folder_empty = false;     // that one is the run's own, and nothing is found in it
   std::filesystem::path directory;  // from where files that it names are found
   std::filesystem::path temporary;  // the run's own folder
   agent::Environment environment;   // of errand; the command gets what is harmless of it

@@ -30,6 +30,40 @@ TEST_CASE("outside words: a line names what is not there yet, too", "[tools]") {
             .empty());
 }
 
+TEST_CASE("outside words: what is plainly meant from where a program starts", "[tools]") {
+  const std::string word = GENERATE(as<std::string>(),
+                                    "..",
+                                    "./x",
+                                    "../x",
+                                    "a/../../x",
+                                    "--plugin=./x",
+                                    "--plugin=../x",
+                                    "-I../x",
+                                    "-Wl,-rpath,../x",
+                                    "@../x",
+                                    "--dir=..",
+                                    "a:../x",
+                                    "a/..");
+  CAPTURE(word);
+  CHECK_FALSE(tools::name_from_start(word).empty());
+
+  const std::string other = GENERATE(as<std::string>(),
+                                     "",
+                                     "x",
+                                     ".",
+                                     "...",
+                                     "a/x",
+                                     "-Ix",
+                                     "--plugin=a/x",
+                                     "/a/../x",
+                                     "--plugin=/a/x",
+                                     "v1..v2",
+                                     ".../x",
+                                     "https://example.com/a");
+  CAPTURE(other);
+  CHECK(tools::name_from_start(other).empty());
+}
+
 TEST_CASE("outside words: a line is plain", "[tools]") {
   const std::string plain = GENERATE(as<std::string>(),
                                      "sh /opt/guard.sh --strict",
