@@ -202,25 +202,31 @@ Result<std::unique_ptr<FlowRun>> FlowRun::open(RunWorld world,
                                                Plan plan) {
   std::unique_ptr<FlowRun> flow(
       new FlowRun(std::move(world), std::move(run_id), std::move(source), std::move(plan)));
-  TRY(flow->open_journal());
-  TRY(flow->open_workshop());
-  TRY(flow->open_io());
-  if (auto& earlier = flow->source_.earlier) {
+  if (auto opened = flow->open_all(); !opened) {
+    return agent::fail(telling_what_was_left(std::move(opened).error(), flow->left_));
+  }
+  return flow;
+}
+
+Result<void> FlowRun::open_all() {
+  TRY(open_journal());
+  TRY(open_workshop());
+  TRY(open_io());
+  if (auto& earlier = source_.earlier) {
     TRY(check_is_own(*earlier, "begin the flow anew"));
     if (!earlier->begun.plan.is_flow) {
       return agent::fail(Code::cli_usage,
                          fmt::format("the run {} is one of an agent, and {} is a flow's file",
-                                     flow->run_id_,
-                                     agent::one_line(flow->plan_.agent.file, 200)),
+                                     run_id_,
+                                     agent::one_line(plan_.agent.file, 200)),
                          "`--agent FILE` takes the agent's file");
     }
-    if (!flow->world_.parsed.has("--agent") && flow->world_.parent.empty()) {
-      TRY(check_agents_are_recorded(flow->plan_, *earlier));
+    if (!world_.parsed.has("--agent") && world_.parent.empty()) {
+      TRY(check_agents_are_recorded(plan_, *earlier));
     }
-    flow->recorded_ = earlier->past.state.members;
+    recorded_ = earlier->past.state.members;
   }
-  TRY(flow->open_state());
-  return flow;
+  return open_state();
 }
 
 Result<void> FlowRun::open_state() {
@@ -312,10 +318,9 @@ Result<void> FlowRun::open_journal() {
 Result<void> FlowRun::open_workshop() {
   const IsWritten is_written = written_by(plan_.agent, world_.others, world_.context);
   if (source_.earlier) {
-    TRY_ASSIGN(auto left,
-               tidy_after_kill(*source_.earlier, is_written, world_.context.environment));
-    for (std::string& sentence : left) {
-      plan_.warnings.push_back({.message = std::move(sentence), .help = {}});
+    TRY_ASSIGN(left_, tidy_after_kill(*source_.earlier, is_written, world_.context.environment));
+    for (const std::string& sentence : left_) {
+      plan_.warnings.push_back({.message = sentence, .help = {}});
     }
   }
   if (world_.parent.empty()) {  // else whoever has begun it knows them

@@ -68,6 +68,7 @@ class FlowRun {
   agent::Result<void> open_state();
   agent::Result<void> take_members();
   agent::Result<void> open_journal();
+  agent::Result<void> open_all();
   agent::Result<void> open_workshop();
   agent::Result<void> open_io();
   agent::RunStarted beginning() const;
@@ -116,6 +117,7 @@ class FlowRun {
   Plan plan_;
   std::string store_;                                         // as providers::RecordedRun's
   std::filesystem::path journal_file_;                        // empty: none is kept
+  std::vector<std::string> left_;  // what tidy_after_kill() has said
   std::optional<agent::store::RunClaim> name_claim_;          // of a run that begins with a name
   std::unique_ptr<agent::Journal> journal_;                   // null: the same
   WatchedCommands watched_;                                   // of the outermost flow

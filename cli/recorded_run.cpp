@@ -12,6 +12,7 @@
 #include "tools/process/program_result.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -341,31 +342,49 @@ Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
       sweep_after_kill(environment, run.store, is_written, [&](const std::string& run_id) {
         return is_below(run, run_id, environment);
       });
+  const auto say = [&](std::string sentence) {
+    if (std::ranges::find(said, sentence) == said.end()) {  // each sandbox of the run has a survey
+      said.push_back(std::move(sentence));
+    }
+  };
+  std::string stays;
   for (const ProtectedChange& change : sweep.changes) {
     if (change.outcome == ProtectedChange::Outcome::noticed) {
-      said.push_back(fmt::format(
+      say(fmt::format(
           "`{}` is another one than before a process of this run was killed: read it before git "
           "or errand obeys it",
           change.path.string()));
       continue;
     }
-    said.push_back(
-        "what git or errand would obey was made since a process of this run was killed, "
-        "or by its tools: " +
-        tools::change_text(change));
-    if (change.outcome == ProtectedChange::Outcome::stays) {
-      return agent::fail(agent::Code::sandbox_violation,
-                         said.back(),
-                         "take it away by hand, before git or errand does what it says");
+    std::string sentence =
+        "what git or errand would obey was made or changed since a process of this run was "
+        "killed, or by its tools: " +
+        tools::change_text(change);
+    if (change.outcome == ProtectedChange::Outcome::stays && stays.empty()) {
+      stays = std::move(sentence);
+    } else {
+      say(std::move(sentence));
     }
   }
   if (!sweep.is_whole) {
-    said.emplace_back(
-        "not every folder could be searched for what a process of this run that was killed has "
-        "left "
-        "for git or errand to obey");
+    say("not every folder could be searched for what a process of this run that was killed has "
+        "left for git or errand to obey");
+  }
+  if (!stays.empty()) {
+    return agent::fail(telling_what_was_left(
+        {.code = agent::Code::sandbox_violation,
+         .message = std::move(stays),
+         .help = "take it away by hand, before git or errand does what it says"},
+        said));
   }
   return said;
+}
+
+agent::Error telling_what_was_left(agent::Error error, const std::vector<std::string>& said) {
+  if (!said.empty()) {
+    error.message += fmt::format("; before that, {}", fmt::join(said, "; "));
+  }
+  return error;
 }
 
 std::string_view change_of_file(const agent::RunStarted& begun, const std::filesystem::path& cwd) {

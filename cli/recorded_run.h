@@ -54,6 +54,9 @@ agent::Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
                                                         const IsWritten& is_written,
                                                         const agent::Environment& environment);
 
+// Of a run that cannot begin, and what tidy_after_kill() has said, which no warning tells then.
+agent::Error telling_what_was_left(agent::Error error, const std::vector<std::string>& said);
+
 // Where its agent file was: its name may be relative to a folder that --cwd has left.
 std::filesystem::path agent_file_of(const agent::RunStarted& begun);
 // Whether that is the name of an agent that is written out in another one's file, as

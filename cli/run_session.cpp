@@ -210,18 +210,25 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
   }
   std::unique_ptr<RunSession> session(
       new RunSession(std::move(world), std::move(run_id), std::move(source), std::move(plan)));
-  TRY(session->open_journal());
-  TRY(session->open_workshop());
-  TRY(session->read_kill_switch());
-  TRY(session->settle_permissions());
-  TRY(session->open_io());
-  TRY(session->open_user_places());
-  TRY(session->open_toolbox());
-  TRY(session->open_provider());
-  TRY(session->open_gates());
-  session->open_checks();
+  if (auto opened = session->open_all(); !opened) {
+    return agent::fail(telling_what_was_left(std::move(opened).error(), session->left_));
+  }
   session->append_beginning();
   return session;
+}
+
+Result<void> RunSession::open_all() {
+  TRY(open_journal());
+  TRY(open_workshop());
+  TRY(read_kill_switch());
+  TRY(settle_permissions());
+  TRY(open_io());
+  TRY(open_user_places());
+  TRY(open_toolbox());
+  TRY(open_provider());
+  TRY(open_gates());
+  open_checks();
+  return {};
 }
 
 RunSession::RunSession(RunWorld world, std::string run_id, RunSource source, Plan plan)
@@ -445,10 +452,9 @@ Result<void> RunSession::open_workshop() {
   }
   const IsWritten is_written = written_by(plan_.agent, world_.others, world_.context);
   if (source_.earlier) {
-    TRY_ASSIGN(auto left,
-               tidy_after_kill(*source_.earlier, is_written, world_.context.environment));
-    for (std::string& sentence : left) {
-      warn(std::move(sentence));
+    TRY_ASSIGN(left_, tidy_after_kill(*source_.earlier, is_written, world_.context.environment));
+    for (const std::string& sentence : left_) {
+      warn(sentence);
     }
   }
   for (const fs::path& kept : kept_folders(world_.context.environment, recorded_in())) {

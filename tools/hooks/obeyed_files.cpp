@@ -21,7 +21,7 @@ namespace {
 struct Command {
   std::string line;
   CommandPlace place;
-  bool may_more = false;  // than tools: what stands nowhere yet counts, too
+  bool may_more = false;  // than tools, or knows more: what stands nowhere yet counts, too
 };
 
 // What the model has written would have these rights as well.
@@ -42,7 +42,7 @@ class CommandList {
                          .place = {.directory = std::move(directory),
                                    .home = agent::value_of(environment_, "HOME"),
                                    .environment = with_own(environment_, own)},
-                         .may_more = may_more});
+                         .may_more = may_more || !own.empty()});
   }
 
   // As they are read: what a dialect's scripts are called by is filled in.
@@ -67,7 +67,8 @@ class CommandList {
     for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
       add(line_of(server.command),
           server.sandbox.is_off ? fs::path(agent.directory) : cwd,
-          server.env);
+          server.env,
+          may_more(server.sandbox, agent.sandbox));
     }
   }
 

@@ -413,7 +413,8 @@ void Sandbox::keep_survey() {
     return;
   }
   const std::scoped_lock lock(mutex_);
-  if (const auto survey = protected_->surveyed_since(kept_survey_)) {
+  if (auto survey = protected_->surveyed_since(kept_survey_)) {
+    survey->has_mounts = in_force_.has(Layer::mounts);
     sandbox::keep_survey(*survey, kept_in_, name_of_survey());
   }
 }

@@ -102,7 +102,8 @@ Cbor encoded(const ObeyedSurvey& survey) {
           {"files", pairs_of(survey.files)},
           {"looked_after", pairs_of(survey.looked_after)},
           {"time", {survey.time.tv_sec, survey.time.tv_nsec}},
-          {"is_whole", survey.is_whole}};
+          {"is_whole", survey.is_whole},
+          {"has_mounts", survey.has_mounts}};
 }
 
 ObeyedSurvey decoded(const Cbor& kept) {
@@ -115,7 +116,8 @@ ObeyedSurvey decoded(const Cbor& kept) {
                       .looked_after = fingerprints_in(kept.at("looked_after")),
                       .time = {.tv_sec = kept.at("time").at(0).get<time_t>(),
                                .tv_nsec = kept.at("time").at(1).get<long>()},
-                      .is_whole = kept.at("is_whole").get<bool>()};
+                      .is_whole = kept.at("is_whole").get<bool>(),
+                      .has_mounts = kept.at("has_mounts").get<bool>()};
   for (const Cbor& one : kept.at("places")) {
     ObeyedPlace::Identity identity;
     identity.device = {one.at(1).get<std::uint32_t>(), one.at(2).get<std::uint32_t>()};

@@ -24,6 +24,7 @@ struct ObeyedSurvey {
   std::map<Path, std::string> looked_after;  // the same of what each call is compared with
   timespec time = {};
   bool is_whole = true;
+  bool has_mounts = false;  // which keep programs from changing what is there
 };
 
 // In that folder, where no program writes, by a name of its own. What cannot be kept is not: then

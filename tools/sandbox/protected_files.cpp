@@ -643,15 +643,23 @@ ProtectedFiles::Sweep ProtectedFiles::sweep_after_kill(const ObeyedSurvey& surve
 
 // What each call would have been compared with.
 void ProtectedFiles::sweep_tops(Sweep& sweep) {
+  const auto move = [&](const Path& path) {
+    const Path aside = move_aside(path, path.parent_path());
+    const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
+    sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
+  };
   for (const Path& path : single_places()) {
     if (!survey_.looked_after.contains(path) && is_there(path)) {
-      const Path aside = move_aside(path, path.parent_path());
-      const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
-      sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
+      move(path);
     }
   }
   for (const auto& [path, fingerprint] : survey_.looked_after) {
-    if (fingerprint_of(path) != fingerprint) {
+    if (fingerprint_of(path) == fingerprint) {
+      continue;
+    }
+    if (is_there(path) && !survey_.has_mounts) {
+      move(path);  // the programs could change it
+    } else {
       sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
     }
   }

@@ -75,7 +75,8 @@ class ProtectedFiles {
   Sweep sweep();
 
   // Of a process that was killed, before anything is started again: what has come to stand there
-  // since, whoever made it, has another name then; what was changed stays, and is told.
+  // since, whoever made it, has another name then, and what was changed of what each call is
+  // compared with, where no mounts kept programs from it. What else was changed stays, and is told.
   static Sweep sweep_after_kill(const ObeyedSurvey& survey);
 
  private:

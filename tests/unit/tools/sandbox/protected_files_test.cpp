@@ -509,13 +509,17 @@ namespace {
 
 // What is found after a kill of the process whose tools were at work, and `meanwhile`.
 template <typename Meanwhile>
-std::vector<std::string> told_after_kill(const Project& project, Meanwhile&& meanwhile) {
+std::vector<std::string> told_after_kill(const Project& project,
+                                         Meanwhile&& meanwhile,
+                                         bool has_mounts = true) {
   const tests::TemporaryFolder kept;
   std::uint64_t number = 0;
   project.files().end(false);
   project.files().survey();
   project.files().begin();
-  tools::sandbox::keep_survey(*project.files().surveyed_since(number), kept.path(), 1);
+  auto survey = project.files().surveyed_since(number);
+  survey->has_mounts = has_mounts;
+  tools::sandbox::keep_survey(*survey, kept.path(), 1);
   CHECK_FALSE(project.files().surveyed_since(number));
   meanwhile();
   const auto surveys = tools::sandbox::take_surveys(kept.path());
@@ -552,6 +556,23 @@ TEST_CASE("protected files: what a process has left that was killed is found", "
                                             "own.yaml: moved"});
   const Project another;
   CHECK(told_after_kill(another, [] {}).empty());
+}
+
+TEST_CASE("protected files: without mounts, what was changed is moved after a kill", "[tools]") {
+  const Project project;
+  fs::create_directories(project.at("old"));
+  project.write("own.yaml", "mine");
+  project.write("errand.yaml", "mine");
+  project.write("old/b.test.yaml", "one");
+  CHECK(told_after_kill(
+            project,
+            [&] {
+              project.write("own.yaml", "evil");
+              fs::remove_all(project.at("errand.yaml"));
+              project.write("old/b.test.yaml", "two");
+            },
+            false) ==
+        Project::Told{"errand.yaml: noticed", "old/b.test.yaml: noticed", "own.yaml: moved"});
 }
 
 TEST_CASE("protected files: what was put back is no other one after a kill", "[tools]") {
