@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace cli {
@@ -103,13 +104,12 @@ void add(std::vector<agent::ModelUse>& all, const std::vector<agent::ModelUse>& 
 RunAbove run_above(const RecordedRun& above,
                    const RecordedRun& run,
                    const agent::Environment& environment) {
-  const Unheard unheard = unheard_of_members(above, environment);
   RunAbove all{.run_id = above.run_id,
                .name = above.begun.agent_name,
+               .store = above.store,
                .limits = above.begun.plan.limits,
-               .spent = {.tokens = above.past.state.usage.total(), .cost = above.past.state.cost},
-               .worked = agent::Milliseconds{above.worked_ms} + unheard.worked(above)};
-  add(all.spent, unheard.spent());
+               .worked = worked_until_now(above, environment)};
+  std::tie(all.spent, all.heard) = spent_by_records(above, environment);
   all.is_over = !waits_for(above, run);
   all.resume = resume_of(above, environment);
   return all;
@@ -129,10 +129,10 @@ void add_fork(const RecordedRun& run, const agent::Environment& environment, Run
   if (run.forked_from || !is_fork) {
     return;
   }
-  const Unheard unheard = unheard_of_members(run, environment);
-  add(above.spent, {.tokens = run.past.state.usage.total(), .cost = run.past.state.cost});
-  add(above.spent, unheard.spent());
-  above.worked += agent::Milliseconds{run.worked_ms} + unheard.worked(run);
+  const auto [spent, heard] = spent_by_records(run, environment);
+  add(above.spent, spent);
+  above.heard.insert(heard.begin(), heard.end());
+  above.worked += worked_until_now(run, environment);
 }
 
 // Nothing: it is a flow.
@@ -262,6 +262,8 @@ Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& env
       continue;  // what nobody has a record of, nobody can count
     }
     const Unheard below = unheard_of_members(*own, environment);
+    all.heard.emplace(member->run_id, own->past.seq);
+    all.heard.insert(below.heard.begin(), below.heard.end());
     std::vector<agent::ModelUse> now = own->past.state.models;
     add(now, below.uses);  // first: what is heard may have these, and the record of it not
     add(all.uses,
@@ -298,6 +300,15 @@ Spending Unheard::spent() const {
 
 agent::Milliseconds Unheard::worked(const RecordedRun& run) const {
   return std::chrono::floor<agent::Milliseconds>(end - run.processes.back().end) + by_itself;
+}
+
+std::pair<Spending, LastEvents> spent_by_records(const RecordedRun& run,
+                                                 const agent::Environment& environment) {
+  Unheard unheard = unheard_of_members(run, environment);
+  Spending spent = unheard.spent();
+  add(spent, {.tokens = run.past.state.usage.total(), .cost = run.past.state.cost});
+  unheard.heard.emplace(run.run_id, run.past.seq);
+  return {spent, std::move(unheard.heard)};
 }
 
 agent::Milliseconds worked_until_now(const RecordedRun& run,

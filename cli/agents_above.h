@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cli {
@@ -21,9 +22,11 @@ namespace cli {
 // A run that it worked for, and what that has used with all of its members, by the records.
 struct RunAbove {
   std::string run_id;
-  std::string name;      // the agent's or the flow's
+  std::string name;  // the agent's or the flow's
+  std::filesystem::path store;
   agent::Limits limits;  // that its last process had
   Spending spent;
+  LastEvents heard;  // where the records end by which that is known
   agent::Milliseconds worked{0};
   std::filesystem::path kill_file;  // empty: it has none
   agent::ResumeCommand resume;      // carries both on, or, of one that is over, the other alone
@@ -67,6 +70,7 @@ bool has_gone_on_below(const RecordedRun& flow, const agent::Environment& enviro
 struct Unheard {
   std::vector<agent::ModelUse> uses;
   std::int64_t turns = 0;  // those of a sub-agent are no turns of who called it
+  LastEvents heard;        // where their records end
   // Its last process was at work until then: where it was cut off, its members may have been
   // at work behind the last event of its own.
   std::chrono::system_clock::time_point end;
@@ -76,6 +80,9 @@ struct Unheard {
   agent::Milliseconds worked(const RecordedRun& run) const;
 };
 Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& environment);
+// What the run and its members have spent by the records, and where these end.
+std::pair<Spending, LastEvents> spent_by_records(const RecordedRun& run,
+                                                 const agent::Environment& environment);
 // By all of its processes and members. Nothing yet of a fork.
 agent::Milliseconds worked_until_now(const RecordedRun& run, const agent::Environment& environment);
 

@@ -417,11 +417,11 @@ RunResult FlowRun::run() {
   const agent::RunStarted started = beginning();
   agent::Past past;
   if (source_.earlier) {
-    const Unheard unheard = unheard_of_members(*source_.earlier, world_.context.environment);
+    const auto [spent, heard] = spent_by_records(*source_.earlier, world_.context.environment);
+    budget_.begin_with(spent, heard);
     past = std::move(source_.earlier->past);
-    budget_.begin_with(past.state.usage.total(), past.state.cost);
-    budget_.add(unheard.spent());
   }
+  budget_.count_others(journal_file_, run_id_);
   auto sinks = sinks_.sinks();
   if (agent::EventSink* watcher = io_->watcher()) {
     sinks.push_back(watcher);

@@ -56,7 +56,8 @@ LimitsAbove::LimitsAbove(const std::vector<RunAbove>& runs, agent::Cancellation&
     : cancellation_(cancellation) {
   for (const RunAbove& run : runs) {
     auto& budget = budgets_.emplace_back(std::make_unique<SharedBudget>(run.limits, words_of(run)));
-    budget->begin_with(run.spent.tokens, run.spent.cost);
+    budget->begin_with(run.spent, run.heard);
+    budget->count_others(run.store, run.run_id);
     budget->tell_whose(
         [run](agent::Ending ending) { return ending_above(std::move(ending), run); });
     if (!run.kill_file.empty()) {

@@ -600,10 +600,10 @@ Result<void> RunSession::open_sub_agents(std::vector<tools::ConfiguredTool>& too
   world.sinks.push_back(&budget_);
   std::ranges::copy(world_.above, std::back_inserter(world.above));
   if (source_.earlier && !source_.earlier->forked_from) {
-    const agent::State& past = source_.earlier->past.state;
-    budget_.begin_with(past.usage.total(), past.cost);
-    budget_.add(unheard_of_members(*source_.earlier, world_.context.environment).spent());
+    const auto [spent, heard] = spent_by_records(*source_.earlier, world_.context.environment);
+    budget_.begin_with(spent, heard);
   }
+  budget_.count_others(journal_ ? journal_file_ : fs::path(), run_id_);
   sub_agents_ = std::make_unique<SubAgents>(std::move(world));
   TRY_ASSIGN(auto more, sub_agents_->tools());
   std::ranges::move(more, std::back_inserter(tools));

@@ -32,20 +32,36 @@ std::expected<std::optional<std::int64_t>, agent::Ending> Budgets::room_for(
   return room;
 }
 
-void SharedBudget::begin_with(std::int64_t tokens, std::optional<agent::Money> cost) {
+void SharedBudget::begin_with(const Spending& spent, const LastEvents& heard) {
   const std::lock_guard lock(mutex_);
-  spent_ = {.tokens = tokens, .cost = cost};
+  spent_ = spent;
+  heard_ = heard;
 }
 
-void SharedBudget::add(const Spending& spending) {
-  const std::lock_guard lock(mutex_);
-  spent_.tokens += spending.tokens;
-  spent_.cost = agent::sum_of(spent_.cost, spending.cost);
+void SharedBudget::count_others(const std::filesystem::path& journal, const std::string& run_id) {
+  if (has_limit(limits_) && !journal.empty()) {
+    elsewhere_ = SpentElsewhere::from_now_on(journal, run_id);
+  }
 }
 
 void SharedBudget::on(const agent::Event& event) {
-  if (const auto use = agent::use_in(event.body)) {
-    add({.tokens = use->usage.total(), .cost = use->cost});
+  if (elsewhere_) {
+    elsewhere_->note_own(event);
+  }
+  count(event);
+}
+
+void SharedBudget::count(const agent::Event& event) const {
+  const auto use = agent::use_in(event.body);
+  if (!use) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  std::int64_t& heard = heard_[event.run_id];
+  if (event.seq > heard) {
+    heard = event.seq;
+    spent_.tokens += use->usage.total();
+    spent_.cost = agent::sum_of(spent_.cost, use->cost);
   }
 }
 
@@ -67,6 +83,9 @@ std::expected<std::optional<std::int64_t>, agent::Ending> SharedBudget::room_for
 
 std::expected<std::optional<std::int64_t>, agent::Ending> SharedBudget::room_within(
     const agent::Limits& limits, const agent::Asking& asking) const {
+  if (elsewhere_) {
+    elsewhere_->look([this](const agent::Event& event) { count(event); });
+  }
   const std::lock_guard lock(mutex_);
   auto room = agent::room_within(limits, spent_, asking, " by " + whose_);
   if (!room && tell_whose_) {

@@ -8,10 +8,14 @@
 #include "agent/spec.h"
 #include "agent/state.h"
 #include "agent/step.h"
+#include "cli/spent_elsewhere.h"
 
 #include <cstdint>
 #include <expected>
+#include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,6 +25,9 @@
 namespace cli {
 
 using agent::Spending;
+
+// The number of the last event of each run that is counted.
+using LastEvents = std::map<std::string, std::int64_t>;
 
 // No request: whether anything is left.
 agent::Asking nothing_asked();
@@ -55,10 +62,12 @@ class SharedBudget final : public agent::EventSink, public agent::Budget {
   void tell_whose(std::function<agent::Ending(agent::Ending)> tell) {
     tell_whose_ = std::move(tell);
   }
-  // What earlier processes have spent.
-  void begin_with(std::int64_t tokens, std::optional<agent::Money> cost);
-  // What a member has spent before, and nobody has heard of.
-  void add(const Spending& spending);
+  // What earlier processes have spent, by records that end with these events.
+  void begin_with(const Spending& spent, const LastEvents& heard);
+  // From now on, what other processes spend on that run and its members counts, too: before each
+  // answer of this, what is new in the journal is read. What cannot be read does not count.
+  void count_others(const std::filesystem::path& journal, const std::string& run_id);
+  // Once for each event, whoever tells it.
   void on(const agent::Event& event) override;
   // How a run ends that would ask for more, or has wanted to; nullopt: it may.
   std::optional<agent::Ending> at_limit() const;
@@ -70,11 +79,15 @@ class SharedBudget final : public agent::EventSink, public agent::Budget {
       const agent::Limits& limits, const agent::Asking& asking) const;
 
  private:
+  void count(const agent::Event& event) const;
+
   const agent::Limits limits_;
   const std::string whose_;
   std::function<agent::Ending(agent::Ending)> tell_whose_;  // null: as it is
-  mutable std::mutex mutex_;                                // of the next two
-  Spending spent_;
+  std::unique_ptr<SpentElsewhere> elsewhere_;               // null: nobody else is at work
+  mutable std::mutex mutex_;                                // of the next three
+  mutable Spending spent_;                                  // by all, as far as is known
+  mutable LastEvents heard_;
   mutable std::optional<agent::Ending> refused_;  // for the last request that was too much
 };
 

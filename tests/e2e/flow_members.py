@@ -5,8 +5,10 @@
 
 Ten members ask a server that answers none of them before all ten are there. Of 32 members that race for the last cent,
 none asks again when what has been answered is what the flow may cost: beyond the limit there is at most what was under
-way at that moment. That one is played so often, each time with another limit and other answers."""
+way at that moment. That one is played so often, each time with another limit and other answers.
+Members that are each carried on by a process of their own keep to that, too."""
 import argparse
+import concurrent.futures
 import http.server
 import json
 import os
@@ -15,6 +17,7 @@ import random
 import subprocess
 import sys
 import threading
+import time
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
@@ -66,7 +69,7 @@ class Flow:
         self.environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder / "home"), "TMPDIR": str(folder), "TEST_KEY": "k",
                             **{name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}}
 
-    def write(self, members, dollars):
+    def write(self, members, dollars, asks=False):
         (self.work / "agent.yaml").write_text(f"""version: 1
 name: member
 model: {{name: local/m, protocol: openai_chat, base_url: "http://127.0.0.1:{self.server.server_port}/v1", api_key_env: TEST_KEY,
@@ -74,6 +77,7 @@ model: {{name: local/m, protocol: openai_chat, base_url: "http://127.0.0.1:{self
 prompt: Go.
 retry: {{max_attempts: 1}}
 tools: [todo]
+permissions: {{{"ask: [todo]" if asks else ""}}}
 """)
         (self.work / "flow.yaml").write_text(f"""version: 1
 name: race
@@ -83,8 +87,9 @@ steps:
 limits: {{max_cost_usd: {dollars:.6f}}}
 """)
 
-    def run(self):
-        done = subprocess.run([self.options.errand, "run", "-q", "-o", "json", "--no-session", "flow.yaml"], cwd=self.work,
+    def run(self, *words):
+        words = words or ("run", "--no-session", "flow.yaml")
+        done = subprocess.run([self.options.errand, words[0], "-q", "-o", "json", *words[1:]], cwd=self.work,
                               env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120 * self.options.patience)
         return done.returncode, json.loads(done.stdout or b"null"), done.stderr.decode()
 
@@ -149,6 +154,42 @@ def race(options, folder, number):
     return found
 
 
+def each_by_itself(options, folder):
+    members, most = 4, 40
+    course = Race(random.Random(options.seed))
+    course.largest = 1
+    are_all_there = threading.Barrier(members)
+    there = set()
+
+    def answer(asked):
+        if len(asked["messages"]) > 2:
+            if threading.get_ident() not in there:  # a process has one connection, and that one thread
+                there.add(threading.get_ident())
+                are_all_there.wait(60 * options.patience)
+            time.sleep(0.03)
+        return course.answer(asked)
+
+    flow = Flow(options, folder, answer)
+    flow.write(members, most / 1e6, asks=True)
+    found = []
+    try:
+        code, _, err = flow.run("run", "--session", "race", "flow.yaml")
+        if code != 92:
+            return [f"exit code {code}: {err}"]
+        with concurrent.futures.ThreadPoolExecutor(members) as pool:
+            ends = list(pool.map(lambda at: flow.run("resume", f"race/each[{at}]", "--yes"), range(members)))
+        found += [f"exit code {code} of a member: {err}" for code, _, err in ends if code != 82]
+        code, result, err = flow.run("resume", "race")
+    finally:
+        flow.close()
+    spent = round(result["cost_usd"] * 1e6) if result else None
+    if code != 82 or spent != course.tokens:
+        found.append(f"exit code {code}, {spent} of {course.tokens} counted: {err}")
+    if course.tokens >= most + 2 * members:  # of each, one under way, and one that is not written yet
+        found.append(f"limit {most}: {course.tokens} spent")
+    return found
+
+
 def options_of(description, counted):
     """`counted`: what is played by chance, and how often without being told."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -184,6 +225,7 @@ def main():
     options = options_of(__doc__, "rounds")
     return play("flow-members", options, [
         ("ten that are there together", all_ten, ()),
+        ("four that are each carried on by themselves", each_by_itself, ()),
         *((f"race {number} (seed {options.seed})", race, (number,)) for number in range(options.rounds))])
 
 
