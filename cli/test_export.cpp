@@ -84,7 +84,8 @@ agent::Result<void> check_end(const agent::Event& last) {
 // What else happened that a script of the replies would not bring about.
 agent::Result<void> check_event(const agent::EventBody& body) {
   if (std::holds_alternative<agent::ApprovalRequested>(body)) {
-    return no_case("calls were allowed or refused by hand", "`permissions` can do that");
+    return no_case("calls of it wait for a person's answer, or had one",
+                   "`permissions` can do that");
   }
   if (std::holds_alternative<agent::MemberStarted>(body)) {
     return needs_recording("other agents worked in it, and each has a script of its own");

@@ -209,8 +209,10 @@ class Reading {
     if (started_.starts.size() == k_most_readings) {
       unclear("can be read in too many ways");
     } else if (started_.starts.size() < k_most_readings && !words.empty()) {
-      started_.starts.push_back(
-          {.command = {.words = std::move(words), .inputs = command_.inputs}, .how = how});
+      started_.starts.push_back({.command = {.words = std::move(words),
+                                             .inputs = command_.inputs,
+                                             .is_behind_pipe = is_fed()},
+                                 .how = how});
     }
   }
 
@@ -223,6 +225,7 @@ class Reading {
       started_.unclear.insert(started_.unclear.end(), script.unclear.begin(), script.unclear.end());
     }
     for (ShellCommand& command : script.commands) {
+      command.is_behind_pipe = command.is_behind_pipe || is_fed();
       started_.starts.push_back({.command = std::move(command), .how = how});
     }
   }
@@ -259,6 +262,9 @@ class Reading {
     Words inner(words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end());
     if (has_unknown_option(row, inner)) {
       unclear("has an option that may be a command");
+    }
+    if (inner.empty() && is_fed() && !row.is_plain && row.name != "env") {
+      unclear("may start a shell, which runs what it reads");
     }
     if (!inner.empty() && (row.name == "xargs" || row.name == "parallel")) {
       fill_in(inner, placeholder());
@@ -577,13 +583,25 @@ class Reading {
         continue;
       }
       ++interpreters;
-      if (is_told_code(at)) {
+      if (is_told_code(at) || (is_fed() && is_told_no_script(at))) {
         const ShellCommand command{.words = from(at)};
         const Started inner = Reading(command).read();
         started_.unclear.insert(started_.unclear.end(), inner.unclear.begin(), inner.unclear.end());
         add(command.words, How::may_run);
       }
     }
+  }
+
+  // A pipe, a file or a text.
+  bool is_fed() const {
+    return command_.is_behind_pipe || !command_.inputs.empty() ||
+           !std::ranges::all_of(command_.files, &ShellFile::writes);
+  }
+
+  // `prlimit sh`, `foo python3 -u`
+  bool is_told_no_script(std::size_t at) const {
+    return std::all_of(
+        words_.begin() + static_cast<std::ptrdiff_t>(at) + 1, words_.end(), is_option);
   }
 
   // Whether code stands behind an interpreter: `prlimit python3 -c …`.

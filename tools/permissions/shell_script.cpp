@@ -47,6 +47,7 @@ void Reader::read_list(Closing closing) {
         skip(peek(1) == '&' ? 2 : 1);
         break;
       case '|':
+        script_.has_pipe = script_.has_pipe || peek(1) != '|';
         skip(peek(1) == '|' || peek(1) == '&' ? 2 : 1);
         break;
       case '(':
@@ -80,7 +81,7 @@ void Reader::read_subshell() {
 
 // A command, or a keyword in front of one.
 bool Reader::read_command(Closing closing) {
-  ShellCommand command;
+  ShellCommand command{.is_behind_pipe = script_.has_pipe};
   while (read_redirection(command)) {
     skip_blanks();
   }

@@ -129,7 +129,8 @@ TEST_CASE("case of a run: what no case can say is refused", "[cli]") {
   CHECK(refusal_of_start([](agent::RunStarted& one) {
           one.made_from.options = {"--param=key=[redacted]"};
         }) == "there was a secret in `--param=key=[redacted]`");
-  CHECK(refusal_of(agent::ApprovalRequested{}) == "calls were allowed or refused by hand");
+  CHECK(refusal_of(agent::ApprovalRequested{}) ==
+        "calls of it wait for a person's answer, or had one");
   CHECK(refusal_of(agent::MemberStarted{}) ==
         "other agents worked in it, and each has a script of its own");
   CHECK(refusal_of(agent::ContextCompacted{}) == "its conversation was made shorter");
