@@ -117,7 +117,7 @@ class FlowRun {
   Plan plan_;
   std::string store_;                                         // as providers::RecordedRun's
   std::filesystem::path journal_file_;                        // empty: none is kept
-  std::vector<std::string> left_;  // what tidy_after_kill() has said
+  std::vector<std::string> left_;                             // what tidy_after_kill() has said
   std::optional<agent::store::RunClaim> name_claim_;          // of a run that begins with a name
   std::unique_ptr<agent::Journal> journal_;                   // null: the same
   WatchedCommands watched_;                                   // of the outermost flow

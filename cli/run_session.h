@@ -163,7 +163,7 @@ class RunSession {
   std::optional<agent::store::RunClaim> name_claim_;  // of a run that begins with a name
   std::string store_;                                 // as providers::RecordedRun's
   std::filesystem::path journal_file_;
-  std::vector<std::string> left_;  // what tidy_after_kill() has said
+  std::vector<std::string> left_;              // what tidy_after_kill() has said
   std::vector<std::filesystem::path> obeyed_;  // no tool of this run, or below it, may change it
   std::unique_ptr<ToolEnvironment> tool_environment_;
   std::filesystem::path kill_file_;  // empty: there is no kill switch
