@@ -71,7 +71,6 @@ bool WritePatience::wait_once(Wait wait) {
   const bool is_killed = kill_.stop_requested();
   if ((is_stopped && std::chrono::nanoseconds(since_stop_) >= grace) ||
       (is_killed && std::chrono::nanoseconds(since_kill_) >= last_grace)) {
-    is_over_ = true;
     return false;
   }
   const auto start = std::chrono::steady_clock::now();

@@ -50,7 +50,6 @@ class WritePatience {
   bool wait_for_room(int descriptor);
   // The same for what cannot be waited for otherwise: sleeps. False: patience is over.
   bool wait_a_moment();
-  bool is_over() const { return is_over_; }  // somebody has waited in vain
   // For who waits for a reader that has not come yet: there is no line to finish for it.
   bool is_stopped() const { return stop_.stop_requested() || kill_.stop_requested(); }
 
@@ -64,7 +63,6 @@ class WritePatience {
   std::stop_token kill_;
   Waited since_stop_{0};
   Waited since_kill_{0};
-  std::atomic<bool> is_over_{false};
 };
 
 // Writes all of it. 0, or the errno of what failed; ETIMEDOUT: patience was over before a reader

@@ -712,6 +712,9 @@ class EventSink {
   // Set by the one sink that the run is for (stdout): where it cannot be written, the run ends.
   // Observers keep the default: they never fail a run.
   virtual const Error* failure() const { return nullptr; }
+  // Set by that one, too: its reader went away, or did not read once a stop was asked for. What
+  // stops the run is its ending, then.
+  virtual bool is_cut_off() const { return false; }
   // What an observer could not take in, once.
   virtual std::optional<Warning> loss() { return std::nullopt; }
 };

@@ -1103,15 +1103,7 @@ class Run {
         other != nullptr && recorder_.state().ending_result) {
       result.resume_cmd = other->result.resume_cmd;  // the conversation is there
     }
-    const bool was_failing = recorder_.failure().has_value();
-    const int signal = cancellation_.signal_number();
-    const bool was_over = cancellation_.patience().is_over();
-    recorder_.finish(result, [&]() -> std::optional<Ending> {
-      const bool is_failing = recorder_.failure() && !was_failing;
-      const bool is_signalled = cancellation_.signal_number() == SIGPIPE && signal == 0;
-      const bool is_given_up = cancellation_.patience().is_over() && !was_over;
-      return is_failing || is_signalled || is_given_up ? interruption() : std::nullopt;
-    });
+    recorder_.finish(result, [&] { return interruption(); });
     return result;
   }
 

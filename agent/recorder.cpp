@@ -84,16 +84,20 @@ void Recorder::commit() {
   }
 }
 
-void Recorder::finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now) {
+void Recorder::finish(RunResult& result,
+                      const std::function<std::optional<Ending>()>& interruption) {
+  const bool was_failing = failure_.has_value();
   Event event = next(RunFinished{.result = std::move(result)});
   RunResult& told = std::get<RunFinished>(event.body).result;
   keep(event);
   commit();
-  end_as(told, ending_now());
+  if (failure_ && !was_failing) {
+    end_as(told, interruption());
+  }
   if (!audience_.sinks.empty()) {
     tell(*audience_.sinks.front(), event);
   }
-  if (end_as(told, ending_now())) {
+  if (((failure_ && !was_failing) || is_cut_off()) && end_as(told, interruption())) {
     event.seq = ++seq_;
     keep(event);
     commit();
@@ -103,6 +107,12 @@ void Recorder::finish(RunResult& result, const std::function<std::optional<Endin
   }
   advance(state_, event.body);
   result = std::move(told);
+}
+
+// A member's answer is for its whole, which has it.
+bool Recorder::is_cut_off() const {
+  return audience_.parent.empty() && !audience_.sinks.empty() &&
+         audience_.sinks.front()->is_cut_off();
 }
 
 void Recorder::tell(EventSink& sink, const Event& event) {

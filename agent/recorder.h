@@ -42,8 +42,9 @@ class Recorder {
 
   // The last event. Nobody is told of an ending that the journal could not take. The first sink is
   // what the run is for: what it cannot take changes the ending once more, which the journal then
-  // has behind the first one, and everybody else hears of that one.
-  void finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now);
+  // has behind the first one, and everybody else hears of that one. `interruption`: what ends the
+  // run from outside as things are, asked where what was to be told is lost.
+  void finish(RunResult& result, const std::function<std::optional<Ending>()>& interruption);
 
   // Nobody is asked any more, and the result is made: what was said may be large, and is let go of.
   void end_conversation() {
@@ -63,6 +64,7 @@ class Recorder {
   void tell(EventSink& sink, const Event& event);
   void keep(const Event& event);
   void tell_of_losses();
+  bool is_cut_off() const;
 
   std::string run_id_;
   Audience audience_;

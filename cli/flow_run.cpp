@@ -832,13 +832,7 @@ RunResult FlowRun::finish() {
     agent::tell_of_member(result, resume_command());
     agent::tell_whose_stop(result, plan_.agent.limits);
   }
-  const bool was_failing = recorder_->failure().has_value();
-  const int signal = world_.cancellation.signal_number();
-  recorder_->finish(result, [&]() -> std::optional<Ending> {
-    const bool is_failing = recorder_->failure() && !was_failing;
-    const bool is_signalled = world_.cancellation.signal_number() == SIGPIPE && signal == 0;
-    return is_failing || is_signalled ? interruption() : std::nullopt;
-  });
+  recorder_->finish(result, [&] { return interruption(); });
   return result;
 }
 

@@ -39,6 +39,10 @@ class SharedSinks {
       const std::lock_guard lock(mutex_);
       return sink_.failure();
     }
+    bool is_cut_off() const override {
+      const std::lock_guard lock(mutex_);
+      return sink_.is_cut_off();
+    }
     std::optional<agent::Warning> loss() override {
       const std::lock_guard lock(mutex_);
       return sink_.loss();

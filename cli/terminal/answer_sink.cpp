@@ -65,6 +65,10 @@ const agent::Error* AnswerSink::failure() const {
   return output_.reader_is_gone() ? nullptr : output_.failure();
 }
 
+bool AnswerSink::is_cut_off() const {
+  return output_.reader_is_gone() || output_.is_given_up();
+}
+
 void AnswerSink::write(std::string_view text) {
   has_written_ = true;
   output_.write(text);

@@ -38,6 +38,7 @@ class AnswerSink final : public agent::EventSink {
 
   void on(const agent::Event& event) override;
   const agent::Error* failure() const override;
+  bool is_cut_off() const override;
   // True while streamed text stands on an unfinished line of the terminal. Thread-safe.
   bool is_mid_line() const { return mid_line_; }
   // Called before streamed text goes out: whoever shares the terminal makes room.

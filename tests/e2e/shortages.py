@@ -6,8 +6,9 @@
 Descriptors (`ulimit -n`, 3 to 64), memory (`-v`), processes (`-u`) and the stacks of threads (`-s`), for
 a run over HTTP with a tool, for `test` and for `tools call`: each ends in time, with 0 or with 71, which
 a result says. Then pipes that nobody reads, in every format, and what ends a run there: a signal, a second
-one, the deadline."""
+one, the deadline, a reader that goes away."""
 import argparse
+import fcntl
 import http.server
 import json
 import os
@@ -17,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -30,6 +32,7 @@ MIB = 1 << 20
 PATIENCE_S = 30      # with a process that ought to end; more than any of its own deadlines here
 GRACE_S = 2.0        # what a stopped run waits for a reader
 SLACK_S = 3.0        # of a busy machine
+FULL_PIPE = 60_000   # bytes, that nobody reads
 AGENT = """version: 1
 name: short
 model: {{name: local/short, base_url: "{base}", protocol: openai_chat, stream: {stream}}}
@@ -237,6 +240,7 @@ class Unread:
         (folder / "agent.yaml").write_text(
             "version: 1\nname: long\nmodel: replay/long.yaml\nprompt: what is it?\n")
         (folder / "long.yaml").write_text(LONG)
+        (folder / "flow.yaml").write_text("version: 1\nname: whole\nsteps: [{name: one, agent: agent.yaml}]\n")
         (folder / "case.test.yaml").write_text("version: 1\nagent: agent.yaml\nreplay: long.yaml\n"
                                                "expect: {text: {equals: \"no\"}}\n")
         os.mkfifo(folder / "pipe")
@@ -278,8 +282,56 @@ class Unread:
             os.close(reader)
             os.close(writer)
 
+    @staticmethod
+    def wait_until_full(reader):
+        end = time.monotonic() + PATIENCE_S
+        waiting = bytearray(4)
+        while time.monotonic() < end and int.from_bytes(waiting, sys.byteorder) < FULL_PIPE:
+            time.sleep(0.01)
+            fcntl.ioctl(reader, termios.FIONREAD, waiting)
+
+    def wrong_with_gone(self, words, number, reader, stdout):
+        """That signal comes, if any, and then the reader goes away: exit code, stderr and journal say what came first."""
+        with open(self.folder / "stderr", "w+b") as stderr:
+            process = subprocess.Popen([str(self.errand), *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                       stdout=stdout, stderr=stderr, env=self.environment)
+            self.wait_until_full(reader)
+            if number:
+                process.send_signal(number)
+                time.sleep(GRACE_S / 4)
+            os.close(reader)
+            try:
+                process.wait(timeout=PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return f"it still runs after {PATIENCE_S} s"
+        code = 128 + (number or signal.SIGPIPE)
+        said = (self.folder / "stderr").read_text(errors="replace")
+        runs = subprocess.run([str(self.errand), "runs", "list", "-o", "json"], cwd=self.folder, env=self.environment,
+                              stdout=subprocess.PIPE).stdout
+        journaled = next(run["exit_code"] for run in json.loads(runs)["runs"]
+                         if "/" not in (run["session"] or ""))  # of no flow
+        found = (128 - process.returncode, journaled, f"({code})" in said)
+        return None if found == (code, code, True) else f"{found}, expected {code}: {said[-300:]}"
+
+    def play_all_gone(self):
+        for number in (None, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            for what in ("agent.yaml", "flow.yaml"):
+                for form in ("text", "json", "jsonl"):
+                    reader, writer = os.pipe()
+                    wrong = self.wrong_with_gone(["run", what, "-o", form], number, reader, writer)
+                    os.close(writer)
+                    self.table.add(f"gone, {what}, {form}, {number}", wrong)
+            reader = os.open(self.folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+            wrong = self.wrong_with_gone(["run", "agent.yaml", "-o", "json", "--output-file", "pipe"], number, reader,
+                                         subprocess.DEVNULL)
+            self.table.add(f"gone, --output-file, {number}", wrong)
+
     def play_all(self):
+        self.play_all_gone()
         for form in ("text", "json", "jsonl"):
+            self.play(f"a flow, {form}, SIGTERM", ["run", "flow.yaml", "-o", form], self.signalled(signal.SIGTERM),
+                      -signal.SIGTERM, GRACE_S)
             run = ["run", "agent.yaml", "-o", form]
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 self.play(f"{form}, {number.name}", run, self.signalled(number), -number, GRACE_S)

@@ -65,7 +65,6 @@ TEST_CASE("write_all: a reader that takes its time gets all of it", "[agent]") {
   CHECK(write_all(ends.writer.get(), k_long, &cancellation.patience()) == 0);
   reader.join();
   CHECK(got == k_long);
-  CHECK_FALSE(cancellation.patience().is_over());
 }
 
 TEST_CASE("write_all: after a stop nobody is waited for long, and only once", "[agent]") {
@@ -79,7 +78,6 @@ TEST_CASE("write_all: after a stop nobody is waited for long, and only once", "[
   });
   CHECK(write_all(ends.writer.get(), k_long, &cancellation.patience()) == ETIMEDOUT);
   CHECK(Steady::now() - begin >= WritePatience::grace);
-  CHECK(cancellation.patience().is_over());
   const auto again = Steady::now();
   CHECK(write_all(ends.writer.get(), "x", &cancellation.patience()) == ETIMEDOUT);
   CHECK(Steady::now() - again < WritePatience::grace / 2);
