@@ -33,9 +33,12 @@ constexpr std::size_t k_kept_for_messages = 1024;
 
 // Whether the text starts as JSON and stops before its end.
 bool is_cut_json(std::string_view text) {
+  if (!text.starts_with('{') && !text.starts_with('[')) {
+    return false;
+  }
   OpenBrackets brackets;
   brackets.take(text);
-  return (text.starts_with('{') || text.starts_with('[')) && !brackets.are_closed();
+  return !brackets.are_closed();
 }
 
 // As an object, or a list of them, with a name: words in brackets do not.
@@ -315,11 +318,15 @@ Json* AnswerDecoder::member_in(Json& object, std::string_view key, Json::value_t
   return nullptr;
 }
 
-// JSON as servers send it: bytes that are no UTF-8 and lone surrogates become U+FFFD.
+// JSON as servers send it: bytes that are no UTF-8 and lone surrogates become U+FFFD. What is cut
+// is not parsed: to find that out takes parsers long, and much memory, of what is large.
 std::optional<Json> AnswerDecoder::parse(std::string_view text) {
+  if (is_cut_json(text)) {
+    return std::nullopt;
+  }
   agent::RepeatedNames repeated;
   auto json = agent::parse_json(text, repeated);
-  if (!json && !is_cut_json(text)) {
+  if (!json) {
     json = agent::parse_lenient(text, repeated);
   }
   if (repeated.contradiction) {
