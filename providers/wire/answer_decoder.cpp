@@ -285,7 +285,10 @@ std::optional<long long> AnswerDecoder::place_in(const Json& object, std::string
   }
   const std::int64_t number = token_count(object, key);
   if (number < 0 || number > k_most) {
-    refuse(fmt::format("`{}` is no whole number from 0 on: {}", key, excerpt(agent::dump(*place))));
+    refuse(fmt::format("`{}` is {}: {}",
+                       key,
+                       number < 0 ? "no whole number from 0 on" : "over 1000000",
+                       excerpt(agent::dump(*place))));
     return std::nullopt;
   }
   return number;

@@ -106,7 +106,7 @@ class AnswerDecoder : public Decoder {
   agent::Json* list_in(agent::Json& object, std::string_view key);
   agent::Json* object_in(agent::Json& object, std::string_view key);
   // Which one of several a piece is of; nullopt: it does not say. What is no whole number from 0 on
-  // is refused.
+  // is refused, and what is over 1,000,000.
   std::optional<long long> place_in(const agent::Json& object, std::string_view key);
   // Of a list of the answer: one that is no object is refused.
   bool is_part(const agent::Json& element, std::string_view list);
