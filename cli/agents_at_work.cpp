@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -40,6 +41,16 @@ OtherAgents agents_at_work(const Plan& whole) {
     return &one->agent;
   });
   return agents;
+}
+
+std::vector<std::filesystem::path> files_of(const OtherAgents& agents) {
+  std::vector<std::filesystem::path> files;
+  for (const agent::AgentSpec* one : agents) {
+    std::error_code error;
+    files.push_back(std::filesystem::weakly_canonical(one->directory, error) /
+                    std::filesystem::path(one->file).filename());
+  }
+  return files;
 }
 
 agent::Result<void> check_members(const Plan& whole, const Context& context) {

@@ -6,6 +6,7 @@
 #include "cli/plan.h"
 #include "cli/user_places.h"
 
+#include <filesystem>
 #include <vector>
 
 namespace cli {
@@ -15,6 +16,8 @@ std::vector<const Plan*> plans_at_work(const Plan& whole);
 std::vector<Plan*> plans_at_work(Plan& whole);
 OtherAgents agents_at_work(const Plan& whole);
 OtherAgents agents_at_work(const FlowTree& whole);
+// Their files, in folders without links.
+std::vector<std::filesystem::path> files_of(const OtherAgents& agents);
 
 // What keeps a member from being begun, whatever is there when its turn comes: what it would run
 // outside of its sandbox. Before any is begun; the whole finds its own by itself.

@@ -318,7 +318,12 @@ Result<void> FlowRun::open_journal() {
 Result<void> FlowRun::open_workshop() {
   const IsWritten is_written = written_by(plan_.agent, world_.others, world_.context);
   if (source_.earlier) {
-    TRY_ASSIGN(left_, tidy_after_kill(*source_.earlier, is_written, world_.context.environment));
+    TRY_ASSIGN(
+        left_,
+        tidy_after_kill(*source_.earlier,
+                        is_written,
+                        source_.is_by_record ? std::vector<fs::path>() : files_of(world_.others),
+                        world_.context.environment));
     for (const std::string& sentence : left_) {
       plan_.warnings.push_back({.message = sentence, .help = {}});
     }

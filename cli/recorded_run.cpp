@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -330,8 +331,11 @@ bool is_below(const RecordedRun& whole, std::string run_id, const agent::Environ
 
 }  // namespace
 
+constexpr std::size_t k_most_said = 100;
+
 Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
                                                  const IsWritten& is_written,
+                                                 const std::vector<std::filesystem::path>& read,
                                                  const agent::Environment& environment) {
   using tools::sandbox::ProtectedChange;
   std::vector<std::string> said;
@@ -342,18 +346,29 @@ Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
       sweep_after_kill(environment, run.store, is_written, [&](const std::string& run_id) {
         return is_below(run, run_id, environment);
       });
+  std::set<std::string> all;
   const auto say = [&](std::string sentence) {
-    if (std::ranges::find(said, sentence) == said.end()) {  // each sandbox of the run has a survey
+    const bool is_new = all.insert(sentence).second;  // each sandbox of the run has a survey
+    if (is_new && said.size() < k_most_said) {
       said.push_back(std::move(sentence));
     }
   };
+  std::set<std::filesystem::path> moved;
+  for (const ProtectedChange& change : sweep.changes) {
+    if (change.outcome == ProtectedChange::Outcome::moved_aside) {
+      moved.insert(change.path);
+    }
+  }
   std::string stays;
+  std::string was_read;
   for (const ProtectedChange& change : sweep.changes) {
     if (change.outcome == ProtectedChange::Outcome::noticed) {
-      say(fmt::format(
-          "`{}` is another one than before a process of this run was killed: read it before git "
-          "or errand obeys it",
-          change.path.string()));
+      if (!moved.contains(change.path)) {
+        say(fmt::format(
+            "`{}` is another one than before a process of this run was killed: read it before git "
+            "or errand obeys it",
+            agent::one_line(change.path.string(), 200)));
+      }
       continue;
     }
     std::string sentence =
@@ -362,19 +377,27 @@ Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
         tools::change_text(change);
     if (change.outcome == ProtectedChange::Outcome::stays && stays.empty()) {
       stays = std::move(sentence);
+    } else if (was_read.empty() && std::ranges::find(read, change.path) != read.end()) {
+      was_read = std::move(sentence);
     } else {
       say(std::move(sentence));
     }
   }
+  if (all.size() > said.size()) {
+    said.push_back(
+        fmt::format("{} more such places were renamed or changed", all.size() - said.size()));
+  }
   if (!sweep.is_whole) {
-    say("not every folder could be searched for what a process of this run that was killed has "
+    said.emplace_back(
+        "not every folder could be searched for what a process of this run that was killed has "
         "left for git or errand to obey");
   }
-  if (!stays.empty()) {
+  if (!stays.empty() || !was_read.empty()) {
     return agent::fail(telling_what_was_left(
         {.code = agent::Code::sandbox_violation,
-         .message = std::move(stays),
-         .help = "take it away by hand, before git or errand does what it says"},
+         .message = std::move(stays.empty() ? was_read : stays),
+         .help = stays.empty() ? "look at it, and give it its name again where it is yours"
+                               : "take it away by hand, before git or errand does what it says"},
         said));
   }
   return said;

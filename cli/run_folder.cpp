@@ -317,11 +317,12 @@ Sweep sweep_after_kill(const agent::Environment& environment,
     if (!dead || !fs::equivalent(keeper.journal, journal, error) || !is_theirs(keeper.run_id)) {
       continue;
     }
-    for (const tools::sandbox::ObeyedSurvey& survey : tools::sandbox::take_surveys(folder)) {
+    for (const tools::sandbox::ObeyedSurvey& survey : tools::sandbox::read_surveys(folder)) {
       Sweep sweep = tools::sandbox::ProtectedFiles::sweep_after_kill(survey);
       std::ranges::move(sweep.changes, std::back_inserter(all.changes));
       all.is_whole = all.is_whole && sweep.is_whole;
     }
+    tools::sandbox::forget_surveys(folder);
   }
   return all;
 }

@@ -290,6 +290,7 @@ Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& age
   TRY_ASSIGN(auto warnings, check_unconfined(agent, context, others));
   std::unique_ptr<UserPlaces> places(
       new UserPlaces(std::move(environment), agent.directory, tools.folder().path()));
+  places->tools_spec_ = agent.sandbox;
   places->warnings_ = std::move(warnings);
   std::error_code error;
   const fs::path directory = fs::weakly_canonical(agent.directory, error);
@@ -353,6 +354,7 @@ tools::UserPrograms UserPlaces::of(const CommandSandbox& sandbox) const {
           .environment = environment_,
           .program_runner = place.runner.get(),
           .policy = place.sandbox ? &place.sandbox->policy() : nullptr,
+          .may_more = tools::may_more(sandbox, tools_spec_),
           .others_write = std::move(others_write),
           .others_write_below = std::move(others_write_below)};
 }

@@ -70,11 +70,12 @@ class UserPlaces {
 
   std::vector<agent::Warning> warnings_;
   agent::Environment environment_;
-  std::filesystem::path directory_;         // the agent file's
-  std::filesystem::path temporary_;         // the run's own folder
-  std::filesystem::path start_;             // an empty one in it; empty: no command starts there
-  bool is_directory_writable_ = false;      // by tools, or what lies below it
-  const tools::Sandbox* tools_ = nullptr;   // null: they have none
+  std::filesystem::path directory_;        // the agent file's
+  std::filesystem::path temporary_;        // the run's own folder
+  std::filesystem::path start_;            // an empty one in it; empty: no command starts there
+  bool is_directory_writable_ = false;     // by tools, or what lies below it
+  const tools::Sandbox* tools_ = nullptr;  // null: they have none
+  agent::SandboxSpec tools_spec_;
   std::unique_ptr<tools::Sandbox> others_;  // the rules for what other agents write; null: none do
   std::map<agent::CommandSandbox, Place> places_;
 };

@@ -122,7 +122,9 @@ class CommandCheck final : public GuardrailCheck {
 
 std::unique_ptr<GuardrailCheck> make_command_check(const GuardrailSpec& spec,
                                                    const UserPrograms& programs) {
-  return std::make_unique<CommandCheck>(spec, programs);
+  UserPrograms own = programs;
+  own.may_more = own.may_more || !spec.env.empty();
+  return std::make_unique<CommandCheck>(spec, own);
 }
 
 }  // namespace tools

@@ -293,6 +293,7 @@ Hooks::Hooks(const agent::HooksSpec& spec, HookOptions options)
     : dialect_(*hook_dialect(spec.dialect)), options_(std::move(options)) {
   for (const HookSpec& hook : spec.hooks) {
     UserPrograms programs = options_.programs_of(hook.sandbox);
+    programs.may_more = programs.may_more || !hook.env.empty();
     agent::Environment environment = user_environment(programs, hook.env);
     if (!dialect_.folder_variable.empty()) {
       environment.emplace(dialect_.folder_variable, options_.world.cwd.string());

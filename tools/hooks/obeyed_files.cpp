@@ -24,12 +24,6 @@ struct Command {
   bool may_more = false;  // than tools, or knows more: what stands nowhere yet counts, too
 };
 
-// What the model has written would have these rights as well.
-bool may_more(const agent::CommandSandbox& sandbox, const agent::SandboxSpec& tools) {
-  return sandbox.is_off || (sandbox.network == true && !tools.network) || !sandbox.read.empty() ||
-         !sandbox.write.empty();
-}
-
 class CommandList {
  public:
   explicit CommandList(const agent::Environment& environment) : environment_(environment) {}
@@ -122,6 +116,11 @@ std::vector<UnclearCommand> unclear_of(std::vector<Command> commands) {
 }
 
 }  // namespace
+
+bool may_more(const agent::CommandSandbox& sandbox, const agent::SandboxSpec& tools) {
+  return sandbox.is_off || (sandbox.network == true && !tools.network) || !sandbox.read.empty() ||
+         !sandbox.write.empty();
+}
 
 std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
                                    const fs::path& cwd,

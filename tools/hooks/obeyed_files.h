@@ -9,6 +9,10 @@
 
 namespace tools {
 
+// Whether such a command may more than the tools: what the model has written would have these
+// rights as well.
+bool may_more(const agent::CommandSandbox& sandbox, const agent::SandboxSpec& tools);
+
 // The agent file, its lock of MCP tools, the files that the commands of its tools, hooks and
 // guardrails name, and the scripts that stand in for its models, as they are written: links on the
 // way are the caller's. `cwd` is the workspace, the environment is errand's.

@@ -29,7 +29,8 @@ constexpr std::size_t k_longest_cluster = 8;  // of letters of options
 bool may_begin_here(std::string_view word, std::size_t at) {
   constexpr std::string_view k_openers = "=:,;'\"( ";
   const char before = at == 0 ? ' ' : word[at - 1];
-  const bool is_up = word.substr(at).starts_with("../") && before != '/' && before != '.';
+  const std::string_view rest = word.substr(at);
+  const bool is_up = (rest.starts_with("../") || rest == "..") && before != '/' && before != '.';
   return k_openers.contains(before) || is_up || (word.front() == '-' && at <= k_longest_cluster);
 }
 
@@ -71,6 +72,7 @@ std::vector<std::string_view> ends_of_word(std::string_view word) {
 std::string_view name_from_start(std::string_view word) {
   const auto is_up = [](const fs::path& part) { return part == ".."; };
   const auto is_from_here = [&](std::string_view end) {
+    end = end.substr(0, end.find_first_of(k_ends_of_names));  // `..:lib`
     return !end.starts_with('/') &&
            (end.starts_with("./") || std::ranges::any_of(fs::path(end), is_up));
   };

@@ -273,6 +273,9 @@ class ScriptReader {
     const Started started = started_by(one);
     for (const Start& start : started.starts) {
       const std::vector<std::string>& words = start.command.words;
+      if (!words.empty() && words.front().contains('/')) {
+        add_script(words.front());  // `timeout 5 ./x.sh`
+      }
       const bool is_line = std::ranges::any_of(words, [&](const std::string& word) {
         const bool is_known = !has_unknown(word) || &word == words.data();  // else as of `xargs`
         return is_known && std::ranges::find(one.words, word) == one.words.end();

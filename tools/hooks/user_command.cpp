@@ -27,9 +27,9 @@ constexpr std::string_view k_ends_of_paths = ":;,= \t\n\"'";
 
 // Whether others may write anything on the way to it, the links and what they lead to included: who
 // can, says what is there. Nobody knows what is below /proc (`/proc/1/root/x` is `/x`), but for the
-// streams in /dev that lead there.
+// streams in /dev that it writes.
 bool is_in_reach(const UserPrograms& programs, const fs::path& path) {
-  const bool is_device = path.native().starts_with("/dev/");
+  const bool is_device = path == "/dev/stdout" || path == "/dev/stderr";
   return std::ranges::any_of(sandbox::way_to(path), [&](const sandbox::WayPoint& point) {
     return programs.others_write(point.path) ||
            (!is_device && point.path.native().starts_with("/proc/"));
@@ -124,6 +124,9 @@ FileWatch watch_named(const Scripts& named,
                       const agent::Environment& environment) {
   std::vector<fs::path> files = named.files;
   std::ranges::copy(named.modules, std::back_inserter(files));
+  if (programs.may_more) {
+    std::ranges::copy(named.to_run, std::back_inserter(files));
+  }
   if (programs.others_write) {
     CommandPlace place = place_of(programs, environment);
     place.search_path = search_path_of(environment);

@@ -32,6 +32,8 @@ struct UserPrograms {
   agent::Environment environment;   // of errand; the command gets what is harmless of it
   ProgramRunner* program_runner = nullptr;
   const sandbox::Policy* policy = nullptr;  // what it may reach; null: all
+  // Than tools, or a variable of its own: what it would run and is not there yet must not come.
+  bool may_more = false;
   // Where the command is in no sandbox, and tools are: whether they can write there (absolute).
   std::function<bool(const std::filesystem::path&)> others_write = {};
   // Likewise of a folder: whether they can write in it, or in one below.

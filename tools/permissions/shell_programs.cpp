@@ -263,7 +263,7 @@ class Reading {
     if (has_unknown_option(row, inner)) {
       unclear("has an option that may be a command");
     }
-    if (inner.empty() && is_fed() && !row.is_plain && row.name != "env") {
+    if (inner.empty() && is_fed() && starts_a_shell_alone(row.name)) {
       unclear("may start a shell, which runs what it reads");
     }
     if (!inner.empty() && (row.name == "xargs" || row.name == "parallel")) {
@@ -592,10 +592,29 @@ class Reading {
     }
   }
 
+  static bool starts_a_shell_alone(std::string_view wrapper) {
+    constexpr auto k_starters = std::to_array<std::string_view>({"chroot",
+                                                                 "dbus-run-session",
+                                                                 "doas",
+                                                                 "fakeroot",
+                                                                 "nsenter",
+                                                                 "pkexec",
+                                                                 "runuser",
+                                                                 "script",
+                                                                 "ssh",
+                                                                 "su",
+                                                                 "sudo",
+                                                                 "unshare"});
+    return std::ranges::find(k_starters, wrapper) != k_starters.end();
+  }
+
   // A pipe, a file or a text.
   bool is_fed() const {
+    const auto is_read = [](const ShellFile& file) {
+      return !file.writes && file.path != "/dev/null";
+    };
     return command_.is_behind_pipe || !command_.inputs.empty() ||
-           !std::ranges::all_of(command_.files, &ShellFile::writes);
+           std::ranges::any_of(command_.files, is_read);
   }
 
   // `prlimit sh`, `foo python3 -u`

@@ -145,7 +145,14 @@ class Reader {
   void read_parameter(bool in_quotes);
   void read_arithmetic();
   void read_backticks(bool in_quotes);
-  void read_inner(const std::string& text) { Reader(text, script_, depth_ + 1).read_all(); }
+  void read_inner(const std::string& text) {
+    Reader inner(text, script_, depth_ + 1);
+    inner.is_piped_ = inner.is_piped_throughout_ = is_piped_;
+    inner.read_all();
+  }
+  void end_pipe() { is_piped_ = is_piped_ && is_piped_throughout_; }
+  // All that stands in a block reads what the block does; where that ends is not looked for.
+  void begin_block() { is_piped_throughout_ = is_piped_throughout_ || is_piped_; }
   void read_documents();
   void read_document_text(std::string_view body);
   static void know_not(Word& word) {
@@ -157,6 +164,8 @@ class Reader {
   ShellScript& script_;
   int depth_;
   std::size_t at_ = 0;
+  bool is_piped_ = false;  // what stands here reads a pipe
+  bool is_piped_throughout_ = false;
   std::vector<Document> documents_;  // announced in this line
 };
 

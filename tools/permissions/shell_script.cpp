@@ -27,12 +27,14 @@ void Reader::read_list(Closing closing) {
     }
     switch (peek()) {
       case '\n':
+        end_pipe();
         end_line();
         break;
       case '#':
         skip_line();
         break;
       case ';':
+        end_pipe();
         if (closing == Closing::case_item && peek(1) == ';') {
           skip(peek(2) == '&' ? 3 : 2);
           return;
@@ -44,10 +46,12 @@ void Reader::read_list(Closing closing) {
         skip();
         break;
       case '&':
+        end_pipe();
         skip(peek(1) == '&' ? 2 : 1);
         break;
       case '|':
-        script_.has_pipe = script_.has_pipe || peek(1) != '|';
+        end_pipe();
+        is_piped_ = is_piped_ || peek(1) != '|';
         skip(peek(1) == '|' || peek(1) == '&' ? 2 : 1);
         break;
       case '(':
@@ -75,13 +79,14 @@ void Reader::read_list(Closing closing) {
 
 void Reader::read_subshell() {
   const Level level(*this);
+  begin_block();
   skip();
   read_list(Closing::parenthesis);
 }
 
 // A command, or a keyword in front of one.
 bool Reader::read_command(Closing closing) {
-  ShellCommand command{.is_behind_pipe = script_.has_pipe};
+  ShellCommand command{.is_behind_pipe = is_piped_};
   while (read_redirection(command)) {
     skip_blanks();
   }
@@ -95,16 +100,19 @@ bool Reader::read_command(Closing closing) {
   Word word = read_word();
   if (word.is_bare() && command.files.empty()) {
     if (std::ranges::find(k_keywords, word.text) != k_keywords.end()) {
+      begin_block();
       return true;
     }
     if (word.text == "esac" && closing == Closing::case_item) {
       return false;
     }
     if (word.text == "case") {
+      begin_block();
       read_case();
       return true;
     }
     if (word.text == "for" || word.text == "select") {
+      begin_block();
       read_for();
       return true;
     }

@@ -31,13 +31,12 @@ struct ShellCommand {
   std::vector<std::string> words = {};        // without their quotes; the name first; may be empty
   std::vector<ShellFile> files = {};          // redirections to and from files
   std::vector<std::string> inputs = {};       // here-documents and here-strings
-  bool is_behind_pipe = false;                // one stands in front, perhaps its own
+  bool is_behind_pipe = false;                // its own, or that of what it stands in
 };
 
 struct ShellScript {
   std::vector<ShellCommand> commands;  // in the order in which they stand there
   std::vector<std::string> unclear;    // what was not understood; empty: all of it was
-  bool has_pipe = false;               // so far
 };
 
 ShellScript read_shell(std::string_view text);

@@ -191,15 +191,20 @@ bool has_surveys(const fs::path& folder) {
   return !surveys_in(folder).empty();
 }
 
-std::vector<ObeyedSurvey> take_surveys(const fs::path& folder) {
+std::vector<ObeyedSurvey> read_surveys(const fs::path& folder) {
   std::vector<ObeyedSurvey> surveys;
   for (const fs::path& file : surveys_in(folder)) {
     if (auto survey = read_survey(file)) {
       surveys.push_back(*std::move(survey));
     }
-    ::unlink(file.c_str());
   }
   return surveys;
+}
+
+void forget_surveys(const fs::path& folder) {
+  for (const fs::path& file : surveys_in(folder)) {
+    ::unlink(file.c_str());
+  }
 }
 
 }  // namespace tools::sandbox

@@ -34,8 +34,10 @@ void forget_survey(const ObeyedSurvey::Path& folder, std::uintptr_t name);
 
 bool has_surveys(const std::filesystem::path& folder);
 
-// Those in that folder, which are taken out of it. Not of roots of which one is another folder than
-// then (the machine was started anew, or another disk is there): a file's number tells nothing.
-std::vector<ObeyedSurvey> take_surveys(const std::filesystem::path& folder);
+// Those in that folder. Not of roots of which one is another folder than then (the machine was
+// started anew, or another disk is there): a file's number tells nothing.
+std::vector<ObeyedSurvey> read_surveys(const std::filesystem::path& folder);
+// Once what they tell is done.
+void forget_surveys(const std::filesystem::path& folder);
 
 }  // namespace tools::sandbox

@@ -109,6 +109,22 @@ bool is_link(const fs::path& path) {
   return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
 }
 
+// Whether a file has another one, by a hard link, or one in this folder has: no mount is over that.
+bool has_other_names(const fs::path& path) {
+  const auto has_some = [](const fs::path& file) {
+    struct stat found = {};
+    return ::lstat(file.c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink > 1;
+  };
+  std::error_code error;
+  fs::recursive_directory_iterator entry(path, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (has_some(entry->path())) {
+      return true;
+    }
+  }
+  return has_some(path);
+}
+
 bool is_there(const fs::path& path) {
   struct stat status = {};
   return ::lstat(path.c_str(), &status) == 0;
@@ -657,7 +673,7 @@ void ProtectedFiles::sweep_tops(Sweep& sweep) {
     if (fingerprint_of(path) == fingerprint) {
       continue;
     }
-    if (is_there(path) && !survey_.has_mounts) {
+    if (is_there(path) && (!survey_.has_mounts || has_other_names(path))) {
       move(path);  // the programs could change it
     } else {
       sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});

@@ -43,7 +43,11 @@ TEST_CASE("outside words: what is plainly meant from where a program starts", "[
                                     "@../x",
                                     "--dir=..",
                                     "a:../x",
-                                    "a/..");
+                                    "a/..",
+                                    "--p=..:lib",
+                                    "--p=..,lib",
+                                    "[\"..\"]",
+                                    "@..");
   CAPTURE(word);
   CHECK_FALSE(tools::name_from_start(word).empty());
 
