@@ -13,12 +13,15 @@
 #include "agent/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -56,14 +59,46 @@ std::optional<std::int64_t> updated_at(SQLite::Database& database, const std::st
   return query.executeStep() ? std::optional(query.getColumn(0).getInt64()) : std::nullopt;
 }
 
-// The run that it worked for, where that one is in the file; else empty.
+bool is_there(SQLite::Database& database, const std::string& run_id) {
+  return updated_at(database, run_id).has_value();
+}
+
+// The run that it worked for, in the file or not; empty: none.
 std::string whole_of(SQLite::Database& database, const std::string& run_id) {
   SQLite::Statement query(database,
-                          "SELECT runs.run_id FROM events JOIN runs ON "
-                          "runs.run_id = json_extract(events.json, '$.parent') "
-                          "WHERE events.run_id = ? AND events.seq = 1");
+                          "SELECT json_extract(json, '$.parent') FROM events WHERE run_id = ? AND "
+                          "seq = 1 AND json_valid(json)");
   query.bind(1, run_id);
   return query.executeStep() ? query.getColumn(0).getString() : std::string();
+}
+
+struct Placed {
+  std::string run_id;
+  std::string whole;  // as whole_of()
+};
+
+// Each whole stands before what worked for it. Of runs that say that they worked for each other (a
+// record may lie), one counts as whole.
+std::vector<Placed> wholes_first(SQLite::Database& database, std::span<const std::string> run_ids) {
+  std::map<std::string, std::string> wholes;
+  for (const std::string& run_id : run_ids) {
+    wholes.emplace(run_id, whole_of(database, run_id));
+  }
+  std::set<std::string> seen;
+  std::vector<Placed> placed;
+  for (const std::string& run_id : run_ids) {
+    std::vector<Placed> way;  // up
+    std::string at = run_id;
+    while (wholes.contains(at) && seen.insert(at).second) {
+      way.push_back({.run_id = at, .whole = wholes.at(at)});
+      at = wholes.at(at);
+    }
+    if (std::ranges::find(way, at, &Placed::run_id) != way.end()) {
+      way.back().whole.clear();
+    }
+    std::ranges::move(std::views::reverse(way), std::back_inserter(placed));
+  }
+  return placed;
 }
 
 // Without a new message. A flow of which all has ended says so by having no way on.
@@ -77,64 +112,169 @@ bool has_work_left(const State& state) {
              : can_be_carried_on(state, finished->exit_code) && !needs_message(finished->exit_code);
 }
 
-// What it has done, paid and answered is known by the records of those that worked for it alone.
-// One whose record is not whole is carried on by nobody.
-bool has_to_be_carried_on(const fs::path& file, const std::string& run_id) {
-  LogFold log;
-  const auto events = read_run(file, run_id);
-  const bool is_whole = events && std::ranges::all_of(*events, [&](const Event& event) {
-                          return log.add(event).empty();
-                        });
-  return is_whole && has_work_left(log.state());
+// What runs still need of those that worked for them, as the journal is now.
+class Needs {
+ public:
+  Needs(SQLite::Database& database, const fs::path& file) : database_(database), claims_(file) {}
+
+  bool is_held(const std::string& run_id) const { return claims_.is_claimed(run_id); }
+
+  // What it has done, paid and answered is known by the records of those that worked for it alone.
+  // One whose record is not whole is carried on by nobody.
+  bool has_to_be_carried_on(const std::string& run_id) {
+    const auto known = known_.find(run_id);
+    return known != known_.end()
+               ? known->second
+               : known_.emplace(run_id, is_held(run_id) || is_open(run_id)).first->second;
+  }
+
+ private:
+  bool is_open(const std::string& run_id) {
+    SQLite::Statement query(database_, "SELECT json FROM events WHERE run_id = ? ORDER BY seq");
+    query.bind(1, run_id);
+    LogFold log;
+    bool has_any = false;
+    while (query.executeStep()) {
+      const auto event = event_of(query.getColumn(0).getString());
+      if (!event || !log.add(*event).empty()) {
+        return false;
+      }
+      has_any = true;
+    }
+    return has_any && has_work_left(log.state());
+  }
+
+  SQLite::Database& database_;
+  const RunClaims claims_;
+  std::map<std::string, bool> known_;
+};
+
+// Those that the run worked for, the next one first, as far as they have still to be carried on.
+std::vector<std::string> open_wholes(SQLite::Database& database,
+                                     Needs& needs,
+                                     const std::string& run_id) {
+  std::vector<std::string> wholes;
+  std::set<std::string> seen = {run_id};
+  std::string whole = whole_of(database, run_id);
+  while (seen.insert(whole).second && is_there(database, whole) &&
+         needs.has_to_be_carried_on(whole)) {
+    wholes.push_back(whole);
+    whole = whole_of(database, whole);
+  }
+  return wholes;
+}
+
+// Who would have to be removed, too, outermost first; then the runs themselves.
+std::vector<std::string> with_wholes(SQLite::Database& database,
+                                     Needs& needs,
+                                     std::span<const std::string> run_ids) {
+  std::set<std::string> known(run_ids.begin(), run_ids.end());
+  std::vector<std::string> all;
+  for (const std::string& run_id : run_ids) {
+    for (const std::string& whole : std::views::reverse(open_wholes(database, needs, run_id))) {
+      if (known.insert(whole).second) {
+        all.push_back(whole);
+      }
+    }
+  }
+  all.insert(all.end(), run_ids.begin(), run_ids.end());
+  return all;
+}
+
+std::string help_for_needed(Needs& needs, const std::vector<std::string>& all) {
+  const auto held =
+      std::ranges::find_if(all, [&](const std::string& run_id) { return needs.is_held(run_id); });
+  return held != all.end()
+             ? fmt::format("wait for the end of the run {}, which a living process has", *held)
+             : fmt::format(
+                   "carry the run {} on first, or remove them together: `errand runs rm {}`",
+                   all.front(),
+                   fmt::join(all, " "));
 }
 
 Result<void> check_is_not_needed(SQLite::Database& database,
                                  const fs::path& file,
                                  std::span<const std::string> run_ids) {
+  const Transaction snapshot(database, Transaction::Kind::read);
+  const std::set<std::string_view> named(run_ids.begin(), run_ids.end());
+  Needs needs(database, file);
   for (const std::string& run_id : run_ids) {
     const std::string whole = whole_of(database, run_id);
-    if (!whole.empty() && std::ranges::find(run_ids, whole) == run_ids.end() &&
-        has_to_be_carried_on(file, whole)) {
-      return fail(
-          Code::cli_usage,
-          fmt::format("the run {} worked for {}, which has still to be carried on, and "
-                      "would be done and paid for again",
-                      run_id,
-                      whole),
-          fmt::format(
-              "carry that one on first, or remove both: `errand runs rm {} {}`", whole, run_id));
+    if (is_there(database, whole) && !named.contains(whole) && needs.has_to_be_carried_on(whole)) {
+      return fail(Code::cli_usage,
+                  fmt::format("the run {} worked for {}, which has still to be carried on, and "
+                              "would be done and paid for again",
+                              run_id,
+                              whole),
+                  help_for_needed(needs, with_wholes(database, needs, run_ids)));
     }
   }
   return {};
 }
 
-// Those that nobody has, and that are still as old as that.
-Result<void> remove_some(SQLite::Database& database,
-                         const fs::path& file,
-                         std::span<const std::string> run_ids,
-                         std::int64_t before,
-                         Removal& removal) {
-  std::vector<RunClaim> claims;  // until it is committed
-  Transaction transaction(database, Transaction::Kind::write);
-  std::vector<std::string> gone;
-  for (const std::string& run_id : run_ids) {
-    TRY_ASSIGN(auto claim, RunClaim::take(file, run_id));
-    if (!claim) {
-      removal.in_use.push_back(run_id);
-      continue;
+// Which runs go. Those that nobody has, that are still as old as that, and for whose whole the
+// same holds: it goes before what worked for it, and what is gone nobody carries on.
+class Remover {
+ public:
+  enum class Members : std::uint8_t { of_open_wholes_stay, of_all_wholes_stay };
+
+  Remover(SQLite::Database& database, const fs::path& file, std::int64_t before, Members members)
+      : database_(database), file_(file), before_(before), members_(members) {}
+
+  // Wholes first, also from call to call.
+  Result<void> remove(std::span<const Placed> runs) {
+    std::vector<RunClaim> claims;  // until it is committed
+    Transaction transaction(database_, Transaction::Kind::write);
+    Needs needs(database_, file_);
+    std::vector<std::string> gone;
+    for (const Placed& run : runs) {
+      TRY_ASSIGN(auto claim, RunClaim::take(file_, run.run_id));
+      if (!claim) {
+        leave(run, true);
+        continue;
+      }
+      claims.push_back(*std::move(claim));
+      const auto updated = updated_at(database_, run.run_id);
+      if (!updated) {
+        continue;  // another process was faster
+      }
+      if (*updated >= before_ || is_needed(run, needs)) {
+        leave(run, members_ == Members::of_open_wholes_stay);
+        continue;
+      }
+      remove_from(database_, "events", run.run_id);
+      remove_from(database_, "runs", run.run_id);
+      gone.push_back(run.run_id);
     }
-    claims.push_back(*std::move(claim));
-    if (updated_at(database, run_id).value_or(before) >= before) {
-      continue;  // another process was faster, or has carried it on meanwhile
-    }
-    remove_from(database, "events", run_id);
-    remove_from(database, "runs", run_id);
-    gone.push_back(run_id);
+    transaction.commit();
+    removal_.run_ids.insert(removal_.run_ids.end(), gone.begin(), gone.end());
+    return {};
   }
-  transaction.commit();
-  removal.run_ids.insert(removal.run_ids.end(), gone.begin(), gone.end());
-  return {};
-}
+  Removal& removal() { return removal_; }
+
+ private:
+  void leave(const Placed& run, bool is_in_use) {
+    staying_.insert(run.run_id);
+    if (is_in_use) {
+      removal_.in_use.push_back(run.run_id);
+    }
+  }
+
+  bool is_needed(const Placed& run, Needs& needs) const {
+    if (staying_.contains(run.whole)) {
+      return true;  // its claim may be this process's own
+    }
+    return is_there(database_, run.whole) &&
+           (members_ == Members::of_all_wholes_stay || needs.has_to_be_carried_on(run.whole));
+  }
+
+  SQLite::Database& database_;
+  const fs::path& file_;
+  const std::int64_t before_;
+  const Members members_;
+  std::set<std::string> staying_;
+  Removal removal_;
+};
 
 // Takes what was there before out of the -wal file. Empty where that is done; else why not.
 std::string empty_wal(SQLite::Database& database) {
@@ -190,13 +330,14 @@ void clear_after_kill(const fs::path& file) {
 Result<Removal> remove_all(SQLite::Database& database,
                            const fs::path& file,
                            std::span<const std::string> run_ids,
-                           std::int64_t before,
+                           Remover remover,
                            Traces traces) {
-  Removal removal;
-  for (std::size_t at = 0; at < run_ids.size(); at += k_runs_at_once) {
-    const std::size_t count = std::min(k_runs_at_once, run_ids.size() - at);
-    TRY(remove_some(database, file, run_ids.subspan(at, count), before, removal));
+  const std::vector<Placed> runs = wholes_first(database, run_ids);
+  for (std::size_t at = 0; at < runs.size(); at += k_runs_at_once) {
+    const std::size_t count = std::min(k_runs_at_once, runs.size() - at);
+    TRY(remover.remove(std::span(runs).subspan(at, count)));
   }
+  Removal removal = std::move(remover.removal());
   if (traces == Traces::leave) {
     removal.remains = removal.run_ids.empty() ? "" : empty_wal_at_once(database);
     return removal;
@@ -339,7 +480,11 @@ Result<Removal> remove_runs(const fs::path& file,
   try {
     TRY_ASSIGN(SQLite::Database database, open_to_remove(file));
     TRY(check_is_not_needed(database, file, run_ids));
-    return remove_all(database, file, run_ids, INT64_MAX, traces);
+    return remove_all(database,
+                      file,
+                      run_ids,
+                      {database, file, INT64_MAX, Remover::Members::of_open_wholes_stay},
+                      traces);
   } catch (const SQLite::Exception& exception) {
     return failed("cannot remove runs from", file, exception);
   }
@@ -373,16 +518,13 @@ Result<std::vector<std::string>> find_old_runs(const fs::path& file, const OldRu
         run_ids.push_back(std::move(run_id));
       }
     }
-    std::set<std::string, std::less<>> old(run_ids.begin(), run_ids.end());
-    std::erase_if(run_ids,
-                  [&](const std::string& run_id) {  // the whole is begun before its members
-                    const std::string whole = whole_of(database, run_id);
-                    const bool stays = !whole.empty() && !old.contains(whole);
-                    if (stays) {
-                      old.erase(run_id);
-                    }
-                    return stays;
-                  });
+    std::set<std::string> going;
+    for (const auto& [run_id, whole] : wholes_first(database, run_ids)) {
+      if (going.contains(whole) || !is_there(database, whole)) {
+        going.insert(run_id);
+      }
+    }
+    std::erase_if(run_ids, [&](const std::string& run_id) { return !going.contains(run_id); });
     return run_ids;
   } catch (const SQLite::Exception& exception) {
     return failed("cannot read", file, exception);
@@ -413,8 +555,14 @@ Result<Removal> prune(const fs::path& file, const OldRuns& which, Traces traces)
   TRY_ASSIGN(const std::vector<std::string> parked, parked_of(file, run_ids));
   try {
     TRY_ASSIGN(SQLite::Database database, open_to_remove(file));
-    TRY_ASSIGN(Removal removal,
-               remove_all(database, file, run_ids, to_milliseconds(which.before), traces));
+    TRY_ASSIGN(
+        Removal removal,
+        remove_all(
+            database,
+            file,
+            run_ids,
+            {database, file, to_milliseconds(which.before), Remover::Members::of_all_wholes_stay},
+            traces));
     const std::set<std::string_view> gone(removal.run_ids.begin(), removal.run_ids.end());
     std::ranges::copy_if(parked, std::back_inserter(removal.parked), [&](const std::string& id) {
       return gone.contains(id);

@@ -16,7 +16,8 @@ namespace agent::store {
 struct Removal {
   std::vector<std::string> run_ids;  // of those that are gone
   std::vector<std::string> parked;   // of prune(): those of the first whose calls waited for a yes
-  std::vector<std::string> in_use;   // of those that stay: a living process has them
+  std::vector<std::string> in_use;   // that stay: a living process has them, or, of remove_runs(),
+                                     // a run that they worked for, which comes first
   std::string remains;  // why bytes of what is gone may still be in the file; empty: they are not
 };
 

@@ -210,7 +210,79 @@ TEST_CASE("keeping: what worked for a run stays with it", "[agent]") {
   CHECK(list_runs(file, {}).value().size() == 9);
   CHECK(agent::store::prune(file, {.before = before}, Traces::erase)->run_ids == alone);
   CHECK(remove_runs(file, Ids{"parked/1", "parked"}, Traces::erase)->run_ids ==
-        Ids{"parked/1", "parked"});
+        Ids{"parked", "parked/1"});
+}
+
+TEST_CASE("keeping: a member goes only where all that it worked for goes", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  const auto keep_run = [&](const std::string& run_id, int days, std::string parent) {
+    auto made = event(run_id, 1, agent::RunStarted{.agent_name = "a"});
+    made.time += std::chrono::days(days);
+    made.parent = std::move(parent);
+    REQUIRE(keep(*opened(file), made));
+  };
+  keep_run("outer", 9, "");
+  keep_run("inner", 2, "outer");  // carried on later than what works for it began
+  keep_run("member", 1, "inner");
+  keep_run("other", 1, "");
+  const auto before = event("x", 0, agent::TurnStarted{}).time + std::chrono::days(7);
+  CHECK(agent::store::find_old_runs(file, {.before = before}).value() == Ids{"other"});
+  const auto help_of = [&](const Ids& run_ids) {
+    return remove_runs(file, run_ids, Traces::leave).error().help;
+  };
+  CHECK(help_of({"member"}).contains("`errand runs rm outer inner member`"));
+  CHECK(help_of({"inner", "other"}).contains("`errand runs rm outer inner other`"));
+  CHECK(help_of({"member", "outer"}).contains("`errand runs rm inner member outer`"));
+  {
+    const auto busy = opened(file);
+    REQUIRE(busy->claim("outer"));
+    CHECK(help_of({"member"}) == "wait for the end of the run outer, which a living process has");
+    const auto removal = remove_runs(file, Ids{"member", "other", "inner", "outer"}, Traces::leave);
+    REQUIRE(removal);
+    CHECK(removal->run_ids == Ids{"other"});
+    CHECK(removal->in_use == Ids{"outer", "inner", "member"});
+  }
+  CHECK(remove_runs(file, Ids{"member", "inner", "outer"}, Traces::leave)->run_ids ==
+        Ids{"outer", "inner", "member"});
+}
+
+TEST_CASE("keeping: more members than are removed at once go with their whole or stay with it",
+          "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  Ids all;
+  {
+    const auto journal = opened(file);
+    for (int number = 1; number <= 230; ++number) {
+      all.push_back(fmt::format("member-{}", number));
+      auto made = event(all.back(), 1, agent::RunStarted{.agent_name = "a"});
+      made.parent = "whole";
+      REQUIRE(keep(*journal, made));
+    }
+    all.push_back("whole");
+    REQUIRE(keep(*journal, event("whole", 1, agent::RunStarted{.agent_name = "a"})));
+    const auto removal = remove_runs(file, all, Traces::leave);
+    REQUIRE(removal);
+    CHECK(removal->run_ids.empty());
+    CHECK(removal->in_use.size() == all.size());
+    CHECK(removal->in_use.front() == "whole");
+  }
+  CHECK(remove_runs(file, all, Traces::leave)->run_ids.size() == all.size());
+}
+
+TEST_CASE("keeping: runs that say that they worked for each other can be removed", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  const Ids all = {"a", "b", "c", "self"};
+  for (const auto& [run_id, parent] :
+       {std::pair("a", "b"), std::pair("b", "c"), std::pair("c", "b"), std::pair("self", "self")}) {
+    auto made = event(run_id, 1, agent::RunStarted{.agent_name = "a"});
+    made.parent = parent;
+    REQUIRE(keep(*opened(file), made));
+  }
+  CHECK(remove_runs(file, Ids{"a"}, Traces::leave).error().code == Code::cli_usage);
+  CHECK(remove_runs(file, all, Traces::leave)->run_ids.size() == all.size());
 }
 
 TEST_CASE("keeping: runs removed on the way are in no file any more, once nobody reads",
