@@ -165,16 +165,13 @@ bool is_alike_for_all(int exit_code) {
                              [&](Code code) { return agent::row(code).exit_code == exit_code; });
 }
 
-std::string batch_run_name(const std::string& batch, std::int64_t index) {
-  return fmt::format("{}#{}", batch, index);
-}
-
 Batch::Batch(World world, BatchOptions options, const Plan& plan)
     : world_(std::move(world)),
       options_(std::move(options)),
       plan_(plan),
       reading_(reading_policy(plan.agent, plan.settings, world_.parsed, world_.context)),
-      cancellation_(world_.context.cancellation) {
+      cancellation_(world_.context.cancellation),
+      earlier_(options_.store, options_.name, world_.context) {
   count_.has_share = world_.input.size().value_or(0) > 0;
 }
 
@@ -430,13 +427,13 @@ Result<Batch::Ended> Batch::perform(Task task) {
   return begin(item, std::move(source), std::move(plan));
 }
 
-Result<RunSource> Batch::source_of(const BatchItem& item) const {
+Result<RunSource> Batch::source_of(const BatchItem& item) {
   RunSource source{
       .agent = {.file = plan_.agent.file},
       .session = options_.name.empty() ? "" : batch_run_name(options_.name, item.index),
       .input_sha256 = agent::sha256_hex(item.text)};
   if (options_.has_earlier) {
-    auto earlier = find_session(options_.store, source.session, world_.context);
+    auto earlier = earlier_.of(item.index);
     if (!earlier) {
       return agent::fail(
           std::move(earlier).error().while_("reading the run " + agent::one_line(source.session)));

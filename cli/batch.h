@@ -8,6 +8,7 @@
 #include "agent/money.h"
 #include "agent/result.h"
 #include "agent/secrets/redact.h"
+#include "cli/batch_earlier.h"
 #include "cli/batch_input.h"
 #include "cli/batch_results.h"
 #include "cli/commands/commands.h"
@@ -45,9 +46,6 @@ struct BatchOptions {
 
 // Whether a run that ended so says that all would: the key, the model or the account is wrong.
 bool is_alike_for_all(int exit_code);
-
-// How the runs of a batch are called.
-std::string batch_run_name(const std::string& batch, std::int64_t index);
 
 class Batch final : private agent::Budget {
  public:
@@ -103,7 +101,7 @@ class Batch final : private agent::Budget {
   std::optional<Ended> ended_earlier(const RunSource& source);
   Ended left_out(const Task& task, const agent::Ending& why);
   agent::Result<Ended> perform(Task task);
-  agent::Result<RunSource> source_of(const BatchItem& item) const;
+  agent::Result<RunSource> source_of(const BatchItem& item);
   agent::Result<void> check_is_same(const BatchItem& item, const RunSource& source) const;
   void warn_of_same_id(const BatchItem& item);
   agent::Result<Ended> begin(const BatchItem& item, RunSource source, Plan plan);
@@ -126,7 +124,8 @@ class Batch final : private agent::Budget {
   agent::Cancellation& cancellation_;  // of the whole
   std::stop_source no_more_;           // inputs are to be begun
 
-  std::mutex input_mutex_;  // of the input and the next four
+  std::mutex input_mutex_;  // of the input and the next five
+  EarlierRuns earlier_;
   bool is_over_ = false;
   bool has_greeted_ = false;
   std::set<std::size_t> ids_;  // of inputs, by their hashes

@@ -118,14 +118,18 @@ bool has_gap(const agent::Message& message) {
 
 namespace {
 
+Result<void> check_id(const std::string& run_id) {
+  return agent::is_run_id(run_id)
+             ? Result<void>()
+             : agent::fail(
+                   Code::storage_corrupt,
+                   fmt::format("`{}` is no id that errand gives to a run", agent::one_line(run_id)),
+                   "`errand runs rm` removes what is no run of yours");
+}
+
 Result<std::vector<agent::Event>> read_whole(const std::filesystem::path& store,
                                              const std::string& run_id) {
-  if (!agent::is_run_id(run_id)) {
-    return agent::fail(
-        Code::storage_corrupt,
-        fmt::format("`{}` is no id that errand gives to a run", agent::one_line(run_id)),
-        "`errand runs rm` removes what is no run of yours");
-  }
+  TRY(check_id(run_id));
   TRY_ASSIGN(std::vector<agent::Event> events, agent::store::read_run(store, run_id));
   return events;
 }
@@ -237,6 +241,13 @@ Result<RecordedRun> recall(const std::filesystem::path& store,
                            const agent::Environment& environment) {
   TRY_ASSIGN(const std::vector<agent::Event> events, read_whole(store, run_id));
   return folded(store, events, environment);
+}
+
+Result<RecordedRun> recalled(const std::filesystem::path& store,
+                             const agent::store::NamedRun& read,
+                             const agent::Environment& environment) {
+  TRY(check_id(read.run_id));
+  return folded(store, read.events, environment);
 }
 
 const Result<RecordedRun>& RecordedRuns::of(const std::string& run_id) {

@@ -4,6 +4,7 @@
 #include "agent/event.h"
 #include "agent/result.h"
 #include "agent/state.h"
+#include "agent/store/runs.h"
 #include "cli/parse.h"
 #include "cli/run_folder.h"
 #include "config/load.h"
@@ -74,6 +75,11 @@ config::Report recorded_agent(const agent::RunStarted& begun,
 agent::Result<RecordedRun> recall(const std::filesystem::path& store,
                                   const std::string& run_id,
                                   const agent::Environment& environment);
+
+// The same of one that was read, with events.
+agent::Result<RecordedRun> recalled(const std::filesystem::path& store,
+                                    const agent::store::NamedRun& read,
+                                    const agent::Environment& environment);
 
 // Recorded runs of one journal, each read once however many others lead to it.
 class RecordedRuns {

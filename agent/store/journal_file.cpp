@@ -407,6 +407,8 @@ Result<void> bring_up_to_date(SQLite::Database& database, const fs::path& file) 
 // kept short.
 void make_durable(SQLite::Database& database, SessionSpec::Durability durability) {
   database.exec("PRAGMA wal_autocheckpoint = 256");  // pages
+  // Whoever opens the journal reads all of the -wal file: a large write makes it long once.
+  database.exec("PRAGMA journal_size_limit = 1060000");  // bytes: about as many
   if (durability == SessionSpec::Durability::full) {
     database.exec("PRAGMA synchronous = FULL");
     return;

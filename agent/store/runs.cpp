@@ -277,6 +277,23 @@ Result<void> for_each_text(
   return {};
 }
 
+Result<NamedRun> run_in(SQLite::Database& database,
+                        const fs::path& file,
+                        const std::string& run_id) {
+  NamedRun run{.run_id = run_id};
+  TRY(for_each_text(database, run_id, [&](std::int64_t seq, std::string_view text) -> Result<void> {
+    auto event = event_of(text);
+    if (!event) {
+      return fail(std::move(event).error().while_(
+          fmt::format("reading event {} of run {} in {}", seq, run_id, file.string())));
+    }
+    run.events.push_back(std::move(*event));
+    run.bytes += text.size();
+    return {};
+  }));
+  return run;
+}
+
 }  // namespace
 
 std::string_view to_string(RunStatus status) {
@@ -355,18 +372,24 @@ Result<RunInfo> run_info(const fs::path& file, const std::string& run_id) {
 
 Result<std::vector<Event>> read_run(const fs::path& file, const std::string& run_id) {
   return reading(file, [&](SQLite::Database& database) -> Result<std::vector<Event>> {
-    std::vector<Event> events;
-    TRY(for_each_text(
-        database, run_id, [&](std::int64_t seq, std::string_view text) -> Result<void> {
-          auto event = event_of(text);
-          if (!event) {
-            return fail(std::move(event).error().while_(
-                fmt::format("reading event {} of run {} in {}", seq, run_id, file.string())));
-          }
-          events.push_back(std::move(*event));
-          return {};
-        }));
-    return events.empty() ? Result<std::vector<Event>>(no_run(file, run_id)) : std::move(events);
+    TRY_ASSIGN(NamedRun run, run_in(database, file, run_id));
+    return run.events.empty() ? Result<std::vector<Event>>(no_run(file, run_id))
+                              : std::move(run.events);
+  });
+}
+
+Result<void> read_named(const fs::path& file,
+                        const std::string& folder,
+                        std::span<const std::string> names,
+                        const std::function<bool(Result<NamedRun>)>& take) {
+  return reading(file, [&](SQLite::Database& database) -> Result<void> {
+    for (const std::string& name : names) {
+      const auto ids = ids_where(database, {{k_has_name, name}, {"cwd = ?", folder}}, k_newest);
+      if (!take(ids.empty() ? NamedRun{} : run_in(database, file, ids.front()))) {
+        break;
+      }
+    }
+    return {};
   });
 }
 

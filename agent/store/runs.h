@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,7 +83,19 @@ Result<std::vector<WaitingRun>> waiting_runs(const std::filesystem::path& file,
 Result<RunInfo> run_info(const std::filesystem::path& file, const std::string& run_id);
 // The journaled events of a run, in order.
 Result<std::vector<Event>> read_run(const std::filesystem::path& file, const std::string& run_id);
-// The same as they are kept: JSON texts.
+// The newest run of a name.
+struct NamedRun {
+  std::string run_id;  // empty: there is none
+  std::vector<Event> events = {};
+  std::size_t bytes = 0;  // of their texts
+};
+// Hands over those that began in the folder, name after name, until `take` says false; of one that
+// cannot be read, why. The journal is opened once for all of them.
+Result<void> read_named(const std::filesystem::path& file,
+                        const std::string& folder,
+                        std::span<const std::string> names,
+                        const std::function<bool(Result<NamedRun>)>& take);
+// The same as read_run(), as they are kept: JSON texts.
 Result<std::vector<std::string>> read_run_texts(const std::filesystem::path& file,
                                                 const std::string& run_id);
 
