@@ -218,18 +218,7 @@ void find_values(std::string_view text, const KnownValues& values, std::vector<S
 
 // Where the longest end of `text` begins that is the beginning of a value but not all of it.
 std::size_t open_value(std::string_view text, const KnownValues& values) {
-  std::size_t hold = text.size();
-  for (const std::string& value : values.all()) {
-    const std::size_t longest = std::min(value.size() - 1, text.size());
-    for (std::size_t length = longest; length > text.size() - hold; --length) {
-      const std::string_view end = text.substr(text.size() - length);
-      if (end.front() == value.front() && std::string_view(value).starts_with(end)) {
-        hold = text.size() - length;
-        break;
-      }
-    }
-  }
-  return hold;
+  return text.size() - values.open_end_of(text);
 }
 
 constexpr std::string_view k_cut = "…";
@@ -239,7 +228,7 @@ constexpr std::string_view k_left_out = "\n[";  // then the `…`: see head_and_
 // out.
 void find_cut_values(std::string_view text, const KnownValues& values, std::vector<Span>& spans) {
   std::size_t begin = 0;
-  for (std::size_t cut = text.find(k_cut); cut != std::string_view::npos && !values.all().empty();
+  for (std::size_t cut = text.find(k_cut); cut != std::string_view::npos && !values.is_empty();
        cut = text.find(k_cut, begin)) {
     std::string_view piece = text.substr(begin, cut - begin);
     if (piece.ends_with(k_left_out)) {
@@ -480,6 +469,20 @@ std::string_view password_in_url(std::string_view value) {
   return authority.substr(colon + 1, at - colon - 1);
 }
 
+// Adds the ways in which a value may be written, where it is worth hiding.
+void put_forms(std::string_view value, std::vector<std::string>& forms) {
+  const std::string secret(trimmed(value));
+  if (secret.empty() || !is_worth_hiding(secret)) {
+    return;
+  }
+  std::ranges::move(forms_of(secret), std::back_inserter(forms));
+  for (const std::string& part : parts_of(secret)) {
+    if (is_worth_hiding(part)) {
+      std::ranges::move(forms_of(part), std::back_inserter(forms));
+    }
+  }
+}
+
 std::size_t open_word(std::string_view text) {
   std::size_t start = text.size();
   while (start > 0 && is_token_char(text[start - 1])) {
@@ -541,36 +544,28 @@ Redactor::Redactor(const Environment& environment) {
 }
 
 void Redactor::add(const Environment& environment) {
+  std::vector<std::string> forms;
   for (const auto& [name, value] : environment) {
-    if (names_a_secret(name)) {
-      add(value);
-    } else if (const std::string_view password = password_in_url(value); !password.empty()) {
-      add(password);
-    }
+    put_forms(names_a_secret(name) ? std::string_view(value) : password_in_url(value), forms);
   }
+  values_.add(std::move(forms));
 }
 
 void Redactor::add_headers(std::span<const std::pair<std::string, std::string>> headers) {
   constexpr std::array<std::string_view, 5> k_words = {"auth", "key", "token", "secret", "cookie"};
+  std::vector<std::string> forms;
   for (const auto& [name, value] : headers) {
     const std::string lower = to_lower(name);
     if (std::ranges::any_of(k_words, [&](auto word) { return lower.contains(word); })) {
-      add(std::string_view(value).substr(value.rfind(' ') + 1));  // behind "Bearer "
+      put_forms(std::string_view(value).substr(value.rfind(' ') + 1), forms);  // behind "Bearer "
     }
   }
+  values_.add(std::move(forms));
 }
 
 void Redactor::add(std::string_view value) {
-  const std::string secret(trimmed(value));
-  if (secret.empty() || !is_worth_hiding(secret)) {
-    return;
-  }
-  std::vector<std::string> forms = forms_of(secret);
-  for (const std::string& part : parts_of(secret)) {
-    if (is_worth_hiding(part)) {
-      std::ranges::move(forms_of(part), std::back_inserter(forms));
-    }
-  }
+  std::vector<std::string> forms;
+  put_forms(value, forms);
   values_.add(std::move(forms));
 }
 
@@ -667,7 +662,7 @@ std::string Redactor::dump(std::string text, const std::function<Json()>& value)
 }
 
 std::size_t Redactor::most_kept_back() const {
-  return std::max(k_longest_kept_back, values_.all().empty() ? 0 : values_.all().front().size());
+  return std::max(k_longest_kept_back, values_.longest());
 }
 
 std::size_t Redactor::settled(std::string_view before, std::string_view text) const {

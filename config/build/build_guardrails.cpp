@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -159,14 +160,16 @@ GuardrailSpec build_check(const Value& item, Of of, const ToolWorld& world, Prob
 
 // Every check has a name of its own.
 void name_checks(std::vector<GuardrailSpec>& checks, std::set<std::string> names) {
+  std::map<std::string, int> numbers;  // the last one behind each name
   for (GuardrailSpec& check : checks) {
     if (!check.name.empty()) {
       continue;
     }
     const std::string name = standard_name(check);
+    int& number = numbers.try_emplace(name, 1).first->second;
     check.name = name;
-    for (int number = 2; !names.insert(check.name).second; ++number) {
-      check.name = fmt::format("{} {}", name, number);
+    while (!names.insert(check.name).second) {
+      check.name = fmt::format("{} {}", name, ++number);
     }
   }
 }

@@ -6,6 +6,7 @@
 Each row is run twice, the second time with eight times as much. Its CPU time may become 24 times as long; what is
 quadratic takes 64 times. Of a large answer memory may hold so many copies, above what a run takes anyway."""
 import argparse
+import hashlib
 import json
 import os
 import pathlib
@@ -33,6 +34,7 @@ tools: [list_directory, read_file, write_file, edit_file, {{name: note, descript
   parameters: {{type: object, properties: {{a: {{type: string}}}}}}}}]
 """
 REPLAY = "replay/script.yaml"
+VARIABLES = "variables"  # is no file: they are set
 
 
 def script(replies):
@@ -117,6 +119,17 @@ steps:
     yield "script.yaml", script(["Done."])
 
 
+def guardrails(count):
+    patterns = "".join(f"    - {{pattern: foo{at}x, action: warn}}\n" for at in range(count))
+    yield "agent.yaml", AGENT.format(model=REPLAY) + f"guardrails:\n  output:\n{patterns}"
+    yield "script.yaml", script(["Done."])
+
+
+def secret_variables(count):
+    yield VARIABLES, json.dumps({f"X{at}_TOKEN": hashlib.sha256(str(at).encode()).hexdigest() for at in range(count)})
+    yield "script.yaml", script([{"tool_calls": [{"list_directory": {"path": "."}}]}, "Done."])
+
+
 # What makes the files, of how much of it; and what is measured, where it comes after a run that ends with 92.
 ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "calls that cannot run": (calls_that_cannot_run, 4_000),
         "calls with bad arguments": (calls_with_bad_arguments, 4_000), "commands of one reply": (commands_of_one_reply, 100),
@@ -125,6 +138,7 @@ ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "calls that cannot ru
         "keys that a guardrail takes out": (keys_that_a_guardrail_takes_out, 10_000),
         "agents beside it that call each other": (agents_beside_it, 8),
         "names in a prompt": (names_in_a_prompt, 5_000),
+        "guardrails": (guardrails, 400), "secret variables": (secret_variables, 500),
         "members that wait": (members_that_wait, 32, ["runs", "pending"])}
 # By protocol: MiB of an answer, and how many copies memory may hold of its text and of a call's arguments. Responses
 # streams all of it three times, twice of them in one event; the parts of Gemini's are kept as they came, beside the
@@ -155,9 +169,10 @@ def run(errand, folder, files, form, then):
     work, home = (pathlib.Path(folder) / name for name in ("work", "home"))
     work.mkdir()
     home.mkdir()
-    for name, text in files:
+    files = dict(files)
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(folder), **json.loads(files.pop(VARIABLES, "{}"))}
+    for name, text in files.items():
         (work / name).write_text(text)
-    env = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(folder)}
 
     def ended(words):
         starter.stdin.write(json.dumps([[str(errand), *words], str(work), env]) + "\n")
