@@ -16,7 +16,8 @@
 namespace agent::store {
 namespace {
 
-constexpr std::int64_t k_slack = 2'000;  // milliseconds between a run's begin and its commit
+// Milliseconds between a run's begin and its commit, and some more.
+constexpr std::int64_t k_slack = k_patience.count() + 2'000;
 constexpr std::size_t k_deepest = 1'000;
 
 // Those with a use_in().
@@ -56,7 +57,6 @@ struct JournalWatch::Impl {
 
   void note(const std::vector<Begun>& runs) {
     for (const Begun& run : runs) {
-      newest = std::max(newest, run.time);
       std::int64_t& known = begun[run.run_id];
       if (std::exchange(known, run.time) != run.time) {
         new_ones.push_back(run);
@@ -70,10 +70,10 @@ struct JournalWatch::Impl {
         return true;
       }
       const auto [known, is_new] = parents.try_emplace(run_id);
-      if (is_new) {
+      if (is_new && !is_fork(run_id)) {  // which nobody works for
         known->second = text_of(database,
                                 "SELECT json_extract(json, '$.parent') FROM events WHERE "
-                                "run_id = ? ORDER BY seq LIMIT 1",
+                                "run_id = ? AND json_valid(json) ORDER BY seq LIMIT 1",
                                 run_id);
       }
       run_id = known->second;
@@ -84,7 +84,7 @@ struct JournalWatch::Impl {
   bool is_fork(const std::string& run_id) {
     return !text_of(database,
                     "SELECT 1 FROM events WHERE run_id = ? AND type = 'run.started' AND "
-                    "json_extract(json, '$.forked_from') IS NOT NULL LIMIT 1",
+                    "json_valid(json) AND json_extract(json, '$.forked_from') IS NOT NULL LIMIT 1",
                     run_id)
                 .empty();
   }
@@ -112,7 +112,7 @@ struct JournalWatch::Impl {
   const std::filesystem::path file;
   const std::string whole;
   SQLite::Database database;
-  std::int64_t newest = 0;                    // of `begun`
+  std::int64_t looked = 0;                    // when, as `begun` has it
   std::map<std::string, std::int64_t> begun;  // when, of each run that was seen
   std::vector<Begun> new_ones;                // of these, that nobody has looked at
   std::map<std::string, std::string> parents;
@@ -129,8 +129,9 @@ Result<std::unique_ptr<JournalWatch>> JournalWatch::open(const std::filesystem::
   try {
     TRY_ASSIGN(SQLite::Database database, open_to_read(file));
     auto impl = std::make_unique<Impl>(file, std::move(whole), std::move(database));
-    impl->newest = to_milliseconds(std::chrono::system_clock::now());
-    impl->note(impl->begun_since(impl->newest - k_slack, true));
+    impl->database.setBusyTimeout(0);  // there is a next time
+    impl->looked = to_milliseconds(std::chrono::system_clock::now());
+    impl->note(impl->begun_since(impl->looked - k_slack, true));
     return std::unique_ptr<JournalWatch>(new JournalWatch(std::move(impl)));
   } catch (const SQLite::Exception& exception) {
     return failed("cannot read", file, exception);
@@ -141,10 +142,13 @@ Result<void> JournalWatch::look(const IsOurs& is_ours, const Take& take) {
   Impl& impl = *impl_;
   try {
     const Transaction snapshot(impl.database, Transaction::Kind::read);
-    impl.note(impl.begun_since(impl.newest - k_slack, false));
-    for (const Impl::Begun& run : std::exchange(impl.new_ones, {})) {
+    const std::int64_t now = to_milliseconds(std::chrono::system_clock::now());
+    impl.note(impl.begun_since(std::min(impl.looked, now) - k_slack, false));
+    impl.looked = now;
+    for (; !impl.new_ones.empty(); impl.new_ones.pop_back()) {
+      const Impl::Begun& run = impl.new_ones.back();
       if (!is_ours(run.run_id, std::chrono::milliseconds(run.time)) &&
-          impl.is_of_whole(run.run_id) && !impl.is_fork(run.run_id)) {
+          impl.is_of_whole(run.run_id)) {
         impl.followed.insert(run.run_id);
       }
     }
