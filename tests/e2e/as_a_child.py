@@ -84,7 +84,7 @@ def with_files_of(case, folder):
 def derived(case, top, rows):
     """The case as a flow's step and as a sub-agent, in a folder each."""
     before, prompt, code, said = plain_run(case)
-    keys = ["requests", "needs", "timeout_s"]
+    keys = ["requests", "needs", "timeout_s", "stream"]
     if said.get("protocol", "all") != "all":
         keys.append("protocol")
     shared = 'formats = ["jsonl"]\n' + "".join(f"{key} = {json.dumps(said[key])}\n" for key in keys if key in said)
