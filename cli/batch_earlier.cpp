@@ -52,7 +52,7 @@ Result<void> EarlierRuns::read_from(std::int64_t index) {
     ++next;
     return bytes < k_most_bytes;
   };
-  const auto done = agent::store::read_named(store_, folder, names, take);
+  auto done = agent::store::read_named(store_, folder, names, take);
   if (!done && done.error().code != Code::storage_not_found) {
     return done;
   }
