@@ -344,7 +344,9 @@ void show_as_json(const RunInfo& run,
 
 agent::Result<int> command_runs_list(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const fs::path journal, journal_of(parsed, context));
-  TRY_ASSIGN(const auto filter, filter_of(parsed, context));
+  TRY_ASSIGN(auto filter, filter_of(parsed, context));
+  const std::size_t limit = filter.limit;
+  filter.limit += limit == 0 ? 0 : 1;  // whether there are more
   auto runs = agent::store::list_runs(journal, filter);
   if (!runs && runs.error().code == agent::Code::storage_not_found && !parsed.has("--store")) {
     runs = std::vector<RunInfo>();  // there was no run yet
@@ -352,11 +354,19 @@ agent::Result<int> command_runs_list(const Parsed& parsed, Context& context) {
   if (!runs) {
     return agent::fail(std::move(runs).error());
   }
+  const bool has_more = limit != 0 && runs->size() > limit;
+  if (has_more) {
+    runs->pop_back();
+  }
   if (parsed.value("--output") != "json") {
     write_list(*runs, parsed, context);
+    if (has_more && !parsed.has("--limit")) {
+      context.err << fmt::format("these are the newest {}: `--limit all` lists the others, too\n",
+                                 limit);
+    }
     return 0;
   }
-  agent::Json json = {{"schema", "errand.runs/1"}, {"store", journal.string()}};
+  agent::Json json = {{"schema", "errand.runs/1"}, {"store", journal.string()}, {"more", has_more}};
   json["runs"] = agent::Json::array();
   for (const RunInfo& run : *runs) {
     json["runs"].push_back(json_of(run));
