@@ -256,6 +256,15 @@ std::vector<ModelUse> uses_since(const std::vector<ModelUse>& before, std::vecto
   return uses;
 }
 
+std::vector<ModelUse> lost_uses(const std::vector<ModelUse>& heard,
+                                const std::vector<ModelUse>& recorded) {
+  std::vector<ModelUse> lost = uses_since(recorded, heard);
+  std::erase_if(lost, [](const ModelUse& use) {
+    return use.usage.total() <= 0 && use.cost.value_or(Money{}) <= Money{};
+  });
+  return lost;
+}
+
 void add_uses(RunResult& result, const std::vector<ModelUse>& more) {
   for (const ModelUse& use : more) {
     use_of_model(result.models, use.model) += use;

@@ -85,6 +85,9 @@ struct ModelUse {
 ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model);
 // What of them is not in those before, by model.
 std::vector<ModelUse> uses_since(const std::vector<ModelUse>& before, std::vector<ModelUse> uses);
+// Those that were heard of and that no record has, by model: it could not be written, or is gone.
+std::vector<ModelUse> lost_uses(const std::vector<ModelUse>& heard,
+                                const std::vector<ModelUse>& recorded);
 
 // One model took the place of another that had failed, so many times for this reason.
 struct Fallback {

@@ -266,10 +266,10 @@ Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& env
     all.heard.insert(below.heard.begin(), below.heard.end());
     std::vector<agent::ModelUse> now = own->past.state.models;
     add(now, below.uses);  // first: what is heard may have these, and the record of it not
-    add(all.uses,
-        agent::uses_since(
-            member->finished ? member->finished->result.models : std::vector<agent::ModelUse>(),
-            std::move(now)));
+    const auto heard =
+        member->finished ? member->finished->result.models : std::vector<agent::ModelUse>();
+    add(now, agent::lost_uses(heard, now));
+    add(all.uses, agent::uses_since(heard, std::move(now)));
     all.turns += own->past.state.turns + (own->begun.plan.is_flow ? below.turns : 0);
     all.turns -= member->finished ? member->finished->result.turns : 0;
     bool is_by_itself = !is_cut_off || member->finished;

@@ -151,8 +151,15 @@ Result<agent::RunResult> run_member(RunWorld world,
                                     Plan plan,
                                     const OutsideInput& said) {
   const Context& context = world.context;
+  if (!member.recorded || member.journal.empty()) {
+    return begin_or_carry_on(std::move(world), member, std::move(plan), said);
+  }
+  const auto lost = RecordedMember(*member.recorded, member.journal, context.environment).lost();
   auto result = begin_or_carry_on(std::move(world), member, std::move(plan), said);
-  if (!member.recorded || member.journal.empty() || (result && !result->error)) {
+  if (result) {
+    agent::add_uses(*result, lost);
+  }
+  if (result && !result->error) {
     return result;
   }
   const RecordedMember since(*member.recorded, member.journal, context.environment);

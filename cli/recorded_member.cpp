@@ -35,14 +35,28 @@ bool RecordedMember::waits_alone() const {
          own_->past.state.sub_agents.empty() && waits_for_a_person(*own_, environment_);
 }
 
+RunResult RecordedMember::recorded_bill() const {
+  RunResult bill = agent::make_result(own_->past.state, {});
+  const Unheard unheard = unheard_of_members(*own_, environment_);
+  agent::add_uses(bill, unheard.uses);
+  bill.turns += own_->begun.plan.is_flow ? unheard.turns : 0;
+  return bill;
+}
+
+std::vector<agent::ModelUse> RecordedMember::lost() const {
+  if (!known_.finished || known_.finished->taken_from) {
+    return {};
+  }
+  return agent::lost_uses(known_.finished->result.models,
+                          own_ ? recorded_bill().models : std::vector<agent::ModelUse>());
+}
+
 std::optional<MemberFinished> RecordedMember::heard_anew() const {
   if (!own_ || !known_.finished || known_.finished->taken_from) {
     return std::nullopt;
   }
-  RunResult now = agent::make_result(own_->past.state, {});
-  const Unheard unheard = unheard_of_members(*own_, environment_);
-  agent::add_uses(now, unheard.uses);
-  now.turns += own_->begun.plan.is_flow ? unheard.turns : 0;
+  RunResult now = recorded_bill();
+  agent::add_uses(now, lost());
   MemberFinished heard = *known_.finished;
   if (now.models == heard.result.models && now.turns == heard.result.turns) {
     return std::nullopt;
@@ -59,6 +73,7 @@ std::optional<RunResult> RecordedMember::left_off(agent::Error why) const {
       agent::make_result(own_ ? own_->past.state : agent::State({}), {.error = std::move(why)});
   if (own_) {
     agent::add_uses(result, unheard_of_members(*own_, environment_).uses);
+    agent::add_uses(result, lost());
   } else {
     RunResult heard = known_.finished->result;
     heard.exit_code = result.exit_code;

@@ -32,6 +32,8 @@ class RecordedMember {
   bool waits_alone() const;
   bool has_waiting_calls() const { return own_ && agent::has_waiting_calls(own_->past.state); }
   const RecordedRun* record() const { return own_ ? &*own_ : nullptr; }  // null: there is none
+  // What the whole has heard of it, and paid for, and its record does not have.
+  std::vector<agent::ModelUse> lost() const;
 
   // Of one that has ended and is not run again: what is heard, with all that it has used until now,
   // where it was given more to do by itself. nullopt: what is heard of it is all.
@@ -41,6 +43,9 @@ class RecordedMember {
   std::optional<agent::RunResult> left_off(agent::Error why) const;
 
  private:
+  // With what its members have used that it has not heard of.
+  agent::RunResult recorded_bill() const;
+
   agent::MemberRecord known_;
   const agent::Environment& environment_;
   agent::Result<RecordedRun> own_;

@@ -171,6 +171,11 @@ TEST_CASE("outcome: what a bill lacks is added to it, by model", "[agent]") {
       agent::uses_since({use("b", 5, "0.5")}, {use("a", 1, "0.1")});
   CHECK(others.size() == 2);
   CHECK(others.back().usage.input == -5);  // another one is to bring it
+  CHECK(agent::lost_uses({use("a", 30, "0.3"), use("b", 5, "0.5")},
+                         {use("a", 40, "0.4"), use("b", 2, "0.2"), use("c", 1, "0.1")}) ==
+        std::vector<ModelUse>{
+            {.model = "b", .usage = {.input = 3}, .cost = agent::Money::parse("0.3")}});
+  CHECK(agent::lost_uses({use("a", 30, "0.3")}, {}) == std::vector{use("a", 30, "0.3")});
   agent::RunResult result{.usage = {.input = 10}, .cost = agent::Money::parse("0.1")};
   result.models = {use("a", 10, "0.1")};
   agent::add_uses(result, more);
