@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int k_deepest = 12;                // programs that run programs
+constexpr int k_most_entries = 20'000;       // of folders, for the wildcards of a line
 constexpr std::size_t k_most_words = 5'000;  // of a line, with those of the programs that it starts
 
 // Programs that change the files which they are given.
@@ -251,7 +252,8 @@ std::vector<fs::path> CommandLine::starts() const {
 
 Match CommandLine::forbidden_by(const PathPattern& paths,
                                 std::string_view word,
-                                const std::vector<fs::path>& starts) const {
+                                const std::vector<fs::path>& starts,
+                                int& to_look_at) const {
   Match worst = Match::no;
   for (const std::string_view one : paths_in(word)) {
     const bool at_home = one == "~" || one.starts_with("~/");
@@ -261,8 +263,7 @@ Match CommandLine::forbidden_by(const PathPattern& paths,
     for (const fs::path& start : starts) {
       const fs::path path =
           at_home ? folders_.home / one.substr(std::min<std::size_t>(2, one.size())) : start / one;
-      if (!has_unknown(one) ? paths.forbids(path, true)
-                            : paths.may_forbid(path.lexically_normal().string())) {
+      if (!has_unknown(one) ? paths.forbids(path, true) : paths.may_forbid(path, to_look_at)) {
         worst = std::max(worst, has_unknown(one) ? Match::maybe : Match::yes);
       }
     }
@@ -287,12 +288,13 @@ bool CommandLine::is_of_processes(std::string_view word,
 
 Match CommandLine::forbidden_by(const PathPattern& paths, Effect effect) const {
   const std::vector<fs::path> from = starts();
+  int to_look_at = k_most_entries;
   Match worst = Match::no;
   for (const Part& part : parts_) {
     const ShellCommand& command = part.command;
     for (const ShellFile& file : command.files) {
       if (file.writes == (effect == Effect::writes)) {
-        worst = std::max(worst, forbidden_by(paths, file.path, from));
+        worst = std::max(worst, forbidden_by(paths, file.path, from, to_look_at));
       }
     }
     const bool acts =
@@ -301,7 +303,7 @@ Match CommandLine::forbidden_by(const PathPattern& paths, Effect effect) const {
          std::ranges::find(k_writers, base_name(command.words.front())) != k_writers.end());
     for (const auto* words : {&command.assignments, &command.words}) {
       for (const std::string& word : *words) {
-        const Match match = forbidden_by(paths, word, from);
+        const Match match = forbidden_by(paths, word, from, to_look_at);
         worst = std::max(worst, acts ? match : std::min(match, Match::maybe));
       }
     }

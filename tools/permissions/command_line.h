@@ -59,7 +59,8 @@ class CommandLine {
   std::vector<std::filesystem::path> starts() const;
   Match forbidden_by(const PathPattern& paths,
                      std::string_view word,
-                     const std::vector<std::filesystem::path>& starts) const;
+                     const std::vector<std::filesystem::path>& starts,
+                     int& to_look_at) const;
   bool is_of_processes(std::string_view word,
                        const std::vector<std::filesystem::path>& starts) const;
 

@@ -1,15 +1,20 @@
 #include "tools/permissions/path_pattern.h"
 
+#include "tools/permissions/shell_script.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <deque>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <sys/stat.h>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace tools {
 namespace {
@@ -245,8 +250,61 @@ std::optional<fs::path> PathPattern::place() const {
   return rest_ == "**" && is_apart_ ? std::optional(folder_) : std::nullopt;
 }
 
-bool PathPattern::may_forbid(std::string_view path) const {
-  return outline_.may_cover(path);
+// Each step on the way is taken for what it really is; where nothing of it is a link, what the text
+// says is all that it can be.
+class PathPattern::Search {
+ public:
+  Search(const PathPattern& pattern, int& to_look_at)
+      : pattern_(pattern), to_look_at_(to_look_at) {}
+
+  // `folder` is a true path.
+  bool finds(const fs::path& folder, std::span<const fs::path> names) {
+    fs::path known = folder;
+    while (!names.empty() && !has_unknown(names.front().native())) {
+      known /= names.front();
+      names = names.subspan(1);
+    }
+    if (names.empty()) {
+      return pattern_.forbids(known, true);
+    }
+    known = true_path(known);
+    fs::path text = known;
+    for (const fs::path& name : names) {
+      text /= name;
+    }
+    return pattern_.outline_.may_cover(text.lexically_normal().string()) ||
+           finds_behind_wildcard(known, names.front().native(), names.subspan(1));
+  }
+
+ private:
+  bool finds_behind_wildcard(const fs::path& folder,
+                             const std::string& wildcard,
+                             std::span<const fs::path> rest) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (--to_look_at_ < 0) {
+        return true;
+      }
+      std::error_code gone;
+      const bool is_link = entry->is_symlink(gone);
+      if ((is_link || !rest.empty()) &&
+          TextPattern(literal_pattern(entry->path().filename().native())).may_cover(wildcard) &&
+          (is_link || entry->is_directory(gone)) && finds(true_path(entry->path()), rest)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const PathPattern& pattern_;
+  int& to_look_at_;
+};
+
+bool PathPattern::may_forbid(const fs::path& path, int& to_look_at) const {
+  const std::vector<fs::path> names(std::next(path.begin()), path.end());
+  return outline_.may_cover(path.lexically_normal().string()) ||
+         Search(*this, to_look_at).finds(path.root_path(), names);
 }
 
 }  // namespace tools

@@ -54,10 +54,14 @@ class PathPattern {
   // The one place that the pattern is about: a file, or a folder with all that is in it (but none
   // that the work goes on in). nullopt: it is about names.
   std::optional<std::filesystem::path> place() const;
-  // The same for a text that is only known in part (shell_script.h), and absolute.
-  bool may_forbid(std::string_view path) const;
+  // The same for a text that is only known in part (shell_script.h), and absolute: by what it says,
+  // and by the links that its wildcards find now. Of folders so many more entries are looked at as
+  // `to_look_at` says; where there are more, nobody can tell.
+  bool may_forbid(const std::filesystem::path& path, int& to_look_at) const;
 
  private:
+  class Search;
+
   PathPattern(std::filesystem::path folder, std::string rest, Glob strict, Glob wide);
 
   std::filesystem::path folder_;  // absolute, in front of the first wildcard

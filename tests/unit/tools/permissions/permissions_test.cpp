@@ -165,6 +165,39 @@ TEST_CASE("permissions: a path is judged by what it really is", "[tools]") {
   CHECK(verdict("/proc/self/cwd/../../../proc/self/root/etc/hosts") == Verdict::ask);
 }
 
+TEST_CASE("permissions: a wildcard is judged by where the links lead that it finds", "[tools]") {
+  const Place place;
+  place.folder.write("certs/a.pem", "k");
+  fs::create_directories(place.folder.at("src/deep"));
+  fs::create_symlink("../certs/a.pem", place.folder.at("src/plain"));
+  fs::create_directory_symlink("../../secrets", place.folder.at("src/deep/way"));
+  fs::create_directory_symlink("deep", place.folder.at("src/harmless"));
+  PermissionSpec spec;
+  spec.standard = PermissionSpec::Standard::ask;
+  spec.allow = rules({"shell(cat *)", "shell(rm *)"});
+  spec.deny = rules({"read_file(**/*.pem)", "write_file(secrets/**)"});
+  const Permissions permissions = place.permissions(spec);
+  const auto verdict = [&](const char* line) {
+    return permissions.judge("shell", runs(line)).verdict;
+  };
+
+  CHECK(verdict("cat src/plain") == Verdict::deny);
+  CHECK(verdict("cat src/p*n") == Verdict::ask);
+  CHECK(verdict("cat s*/p?ain") == Verdict::ask);
+  CHECK(verdict("cat src/m*.c") == Verdict::allow);
+  CHECK(verdict("cat src/nothing*.c") == Verdict::allow);
+  CHECK(verdict("rm src/deep/way/key") == Verdict::deny);
+  CHECK(verdict("rm src/deep/way/*") == Verdict::ask);
+  CHECK(verdict("rm src/deep/w*/key") == Verdict::ask);
+  CHECK(verdict("rm src/h*/way/key") == Verdict::ask);
+  CHECK(verdict("rm src/d*/w*/../secrets/key") == Verdict::ask);
+  CHECK(verdict("rm src/*.c") == Verdict::allow);
+  for (int file = 0; file < 20'001; ++file) {
+    place.folder.write("many/" + std::to_string(file), "");
+  }
+  CHECK(verdict("cat many/*9") == Verdict::ask);
+}
+
 TEST_CASE("permissions: a file's other names are doubted beside a rule that denies", "[tools]") {
   const Place place;
   place.folder.write("conf", "c");
