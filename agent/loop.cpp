@@ -716,12 +716,11 @@ class Run {
     auto reply = ports_.provider.complete(
         request,
         [&](EventBody body) {
-          const bool asks_again = std::holds_alternative<ModelRetrying>(body) ||
-                                  std::holds_alternative<ModelFallback>(body);
+          const bool is_tried_again = asks_again(body);
           stand_still_at(body);
           recorder_.record(std::move(body));
           recorder_.commit();
-          if (asks_again && !at_limit) {
+          if (is_tried_again && !at_limit) {
             at_limit = limits_again(request);
           }
           if (at_limit || recorder_.failure()) {

@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace agent {
 
@@ -26,6 +27,11 @@ struct ModelRequest {
   std::string_view tool_choice = {};              // as ModelSpec::tool_choice
   std::string_view output_schema = {};            // as OutputSpec::schema
 };
+
+// Whether the request is about to be sent once more, perhaps to another model.
+inline bool asks_again(const EventBody& body) {
+  return std::holds_alternative<ModelRetrying>(body) || std::holds_alternative<ModelFallback>(body);
+}
 
 class Provider {
  public:

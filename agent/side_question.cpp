@@ -1,6 +1,5 @@
 #include "agent/side_question.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <variant>
@@ -24,24 +23,24 @@ SideQuestion::SideQuestion(Ports ports,
 Result<Reply> SideQuestion::ask(Words words, const Emit& hear) {
   const std::size_t bytes =
       words.instructions.size() + words.text.size() + words.output_schema.size();
-  Asked asked{.model = use_.model, .input = tokens_of(static_cast<std::int64_t>(bytes))};
-  const auto left = room(asked);
+  Asked asked{.model = use_.model,
+              .input = tokens_of(static_cast<std::int64_t>(bytes)),
+              .most_output = words.most_output};
+  ModelRequest request{.instructions = words.instructions,
+                       .tools = {},
+                       .conversation = ports_.conversation,
+                       .max_output_tokens = words.most_output,
+                       .output_schema = words.output_schema};
+  make_room(asked, request);
   if (at_limit_) {
     return fail(*at_limit_->error);
   }
-  const auto& most = words.most_output;
   ports_.conversation.messages.assign(1, UserMessage{.text = std::move(words.text)});
   ++ports_.conversation.revision;  // the provider keeps what it has encoded of a conversation
   auto reply = ports_.provider.complete(
-      {.instructions = words.instructions,
-       .tools = {},
-       .conversation = ports_.conversation,
-       .max_output_tokens = left && most ? std::min(left, most)
-                            : left       ? left
-                                         : most,
-       .output_schema = words.output_schema},
+      request,
       [&](EventBody body) {
-        listen(asked, body);
+        listen(asked, request, body);
         if (hear) {
           hear(std::move(body));
         }
@@ -61,30 +60,29 @@ std::optional<ModelUse> SideQuestion::use() const {
   return was_used ? std::optional(use_) : std::nullopt;
 }
 
-std::optional<std::int64_t> SideQuestion::room(const Asked& asked) {
+void SideQuestion::make_room(const Asked& asked, ModelRequest& request) {
   if (ports_.budget == nullptr) {
-    return std::nullopt;
+    return;
   }
   auto left = ports_.budget->room_for(
       {.model = asked.model, .prices = ports_.prices, .input = asked.input, .unrecorded = use_});
   if (left) {
-    return *left;
+    request.max_output_tokens = least(*left, asked.most_output);
+    return;
   }
   at_limit_ = std::move(left).error();
   ending_.request_stop();
-  return std::nullopt;
 }
 
-void SideQuestion::listen(Asked& asked, const EventBody& body) {
+void SideQuestion::listen(Asked& asked, ModelRequest& request, const EventBody& body) {
   if (const auto* broken = std::get_if<ModelBroken>(&body)) {
     use_ += use_in(*broken);
   }
-  const auto* fallback = std::get_if<ModelFallback>(&body);
-  if (fallback != nullptr) {
+  if (const auto* fallback = std::get_if<ModelFallback>(&body)) {
     asked.model = fallback->to;
   }
-  if (fallback != nullptr || std::holds_alternative<ModelRetrying>(body)) {
-    room(asked);  // it is asked once more
+  if (asks_again(body)) {
+    make_room(asked, request);
   }
 }
 

@@ -55,9 +55,11 @@ class SideQuestion {
   struct Asked {
     std::string model;
     std::int64_t input;  // tokens
+    std::optional<std::int64_t> most_output;
   };
-  std::optional<std::int64_t> room(const Asked& asked);
-  void listen(Asked& asked, const EventBody& body);
+  // Before each try: gives the answer the room that is left, or stops it.
+  void make_room(const Asked& asked, ModelRequest& request);
+  void listen(Asked& asked, ModelRequest& request, const EventBody& body);
 
   Ports ports_;
   ModelUse use_;
