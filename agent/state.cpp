@@ -66,9 +66,12 @@ std::shared_ptr<const JsonSchema> compiled(const std::string& schema) {
 // The turn that was to be the last one is none.
 void go_on_after_wrap_up(State& state) {
   state.goes_on_after_wrap_up = state.goes_on_after_wrap_up || state.wrap_up.has_value();
-  state.reply_is_unjudged = state.reply_is_unjudged && !state.is_wrapped_up;
+  if (std::exchange(state.is_wrapped_up, false)) {
+    state.reply_is_unjudged = false;
+    state.answer_goes_on = false;
+    state.unfinished = {};
+  }
   state.wrap_up.reset();
-  state.is_wrapped_up = false;
 }
 
 // What ended the run before counts no more, nor does how its last answer went. A result that would
@@ -81,10 +84,7 @@ void reopen(State& state) {
   }
   state.finished.reset();
   state.handed_over.clear();
-  state.truncations = 0;
-  state.empty_replies = 0;
-  state.malformed_replies = 0;
-  state.pauses = 0;
+  state.unfinished = {.cut = std::min(state.unfinished.cut, 1)};  // which it is still
   state.overflows = 0;
   state.failed_summaries = 0;
   go_on_after_wrap_up(state);
@@ -111,6 +111,8 @@ void hear_prompt(State& state, const RunStarted& event) {
   state.ending_result.reset();  // it goes another way from there
   state.handed_over.clear();
   state.reply_is_unjudged = false;
+  state.answer_goes_on = false;
+  state.unfinished = {};
   state.repairs = 0;
   state.asks_repair = false;
   state.is_repair = false;
@@ -255,13 +257,34 @@ Reply without_calls(Reply reply) {
   return reply;
 }
 
-void count_in_a_row(int& counter, bool holds) {
-  counter = holds ? counter + 1 : 0;
+bool is_cut(StopReason reason) {
+  return reason == StopReason::max_tokens || reason == StopReason::context_window;
+}
+
+bool is_malformed(const Reply& reply) {
+  return reply.stop_reason == StopReason::malformed_tool_call ||
+         (reply.stop_reason == StopReason::tool_use && reply.tool_calls.empty());
+}
+
+// Replies of one kind do not make those of another be forgotten: a model that alternates between
+// them gets nowhere, too.
+void count_unfinished(State& state, const Reply& reply, bool calls) {
+  State::Unfinished& unfinished = state.unfinished;
+  if (is_cut(reply.stop_reason)) {
+    ++unfinished.cut;
+  } else if (is_malformed(reply)) {
+    ++unfinished.malformed;
+  } else if (reply.stop_reason == StopReason::pause) {
+    ++unfinished.paused;
+  } else if (calls || !is_blank(reply.text) || (state.answer != nullptr && unfinished.cut == 0)) {
+    unfinished = {};
+  } else {
+    ++unfinished.empty;
+  }
 }
 
 void fold(State& state, const ModelResponded& event) {
   const Reply& reply = *event.reply;
-  const bool continues = state.truncations > 0 || state.pauses > 0;
   state.turns = event.turn;
   state.answered_by = reply.origin.empty() ? state.model : reply.origin;
   state.model = state.first_model;
@@ -278,8 +301,9 @@ void fold(State& state, const ModelResponded& event) {
   state.is_repair = std::exchange(state.asks_repair, false);
   state.is_wrapped_up = state.wrap_up.has_value();
   state.checks.clear();
-  if (!says_nothing || !(state.is_repair || state.is_wrapped_up)) {  // else there is one already
-    state.answer = continues && state.answer != nullptr
+  const bool has_answer = state.is_repair || state.is_wrapped_up || state.unfinished.cut > 0;
+  if (!says_nothing || !has_answer) {
+    state.answer = state.answer_goes_on && state.answer != nullptr
                        ? std::make_shared<const std::string>(*state.answer + reply.text)
                        : event.reply.text();
   }
@@ -287,18 +311,12 @@ void fold(State& state, const ModelResponded& event) {
     state.answer = nullptr;
   }
 
-  const bool cut = reply.stop_reason == StopReason::max_tokens ||
-                   reply.stop_reason == StopReason::context_window;
-  const bool malformed = reply.stop_reason == StopReason::malformed_tool_call ||
-                         (reply.stop_reason == StopReason::tool_use && reply.tool_calls.empty());
   const bool paused = reply.stop_reason == StopReason::pause;
   const bool may_call = lets_calls_run(reply.stop_reason);
   const bool calls = may_call && !reply.tool_calls.empty();
   state.asks_repair = state.is_repair && paused;
-  count_in_a_row(state.truncations, cut);
-  count_in_a_row(state.malformed_replies, malformed);
-  count_in_a_row(state.pauses, paused);
-  count_in_a_row(state.empty_replies, !cut && !malformed && !paused && !calls && says_nothing);
+  state.answer_goes_on = paused || is_cut(reply.stop_reason);
+  count_unfinished(state, reply, calls);
 
   state.reply_is_unjudged = !calls;
   state.last_reply = event.reply;
@@ -789,7 +807,7 @@ RunResult make_result(const State& state, const Ending& ending) {
   result.model = state.answered_by;
   result.fallbacks = state.fallbacks;
   result.missing_servers = missing_servers_of(state);
-  if (state.answer != nullptr && (state.streaming.empty() || state.truncations > 0)) {
+  if (state.answer != nullptr && (state.streaming.empty() || state.answer_goes_on)) {
     result.text = *state.answer;
   }
   result.text += state.streaming;

@@ -75,11 +75,16 @@ struct State {
   std::string streaming;    // text of the reply that is coming in
   bool has_broken = false;  // `streaming` is of an attempt that broke off: there is no later one
   bool reply_is_unjudged = false;
+  bool answer_goes_on = false;                   // the next text continues the answer
   StopReason stop_reason = StopReason::unknown;  // of the last reply
-  int truncations = 0;                           // in a row, as the next three
-  int empty_replies = 0;
-  int malformed_replies = 0;
-  int pauses = 0;
+  // Replies that brought neither calls nor a whole answer, since the last one that did.
+  struct Unfinished {
+    int cut = 0;
+    int empty = 0;
+    int malformed = 0;
+    int paused = 0;
+  };
+  Unfinished unfinished;
 
   int repairs = 0;           // answers sent back since the prompt, as they did not fit the schema
   bool asks_repair = false;  // the next reply has to be the answer that fits

@@ -246,7 +246,7 @@ Step judge_answer(const State& state) {
 
 // The answer is as long as the window had room for.
 Step cut_by_window(const State& state) {
-  if (state.truncations < 2) {
+  if (state.unfinished.cut < 2) {
     if (state.overflows > 0) {
       return Say{{.text = std::string(k_continue), .reason = "truncated"}};
     }
@@ -262,7 +262,7 @@ Step cut_by_window(const State& state) {
 Step judge(const State& state) {
   switch (state.stop_reason) {
     case StopReason::max_tokens:
-      if (state.truncations > 1) {
+      if (state.unfinished.cut > 1) {
         return Finish{failed(Code::output_truncated,
                              "the answer was cut by the output-token limit, and again after it "
                              "was asked to go on")};
@@ -277,29 +277,28 @@ Step judge(const State& state) {
     case StopReason::context_window:
       return cut_by_window(state);
     case StopReason::malformed_tool_call:
-      if (state.malformed_replies > 1) {
-        return Finish{failed(Code::provider_bad_response,
-                             "the model's tool calls were malformed twice in a row")};
+      if (state.unfinished.malformed > 1) {
+        return Finish{
+            failed(Code::provider_bad_response, "the model's tool calls were malformed twice")};
       }
       return Say{{.text = std::string(k_call_again), .reason = "malformed_tool_call"}};
     case StopReason::tool_use:
       if (has_called(state)) {
         break;
       }
-      if (state.malformed_replies > 1) {
-        return Finish{
-            failed(Code::provider_bad_response,
-                   "the model said twice in a row that it calls a tool, and called none")};
+      if (state.unfinished.malformed > 1) {
+        return Finish{failed(Code::provider_bad_response,
+                             "the model said twice that it calls a tool, and called none")};
       }
       return Say{{.text = std::string(k_call_again), .reason = "malformed_tool_call"}};
     case StopReason::error:
       return Finish{
           failed(Code::provider_stream_broken, "the server ended the answer before it was whole")};
     case StopReason::pause:
-      if (state.pauses > k_max_pauses) {
-        return Finish{
-            failed(Code::provider_bad_response,
-                   fmt::format("the provider paused the answer {} times in a row", state.pauses))};
+      if (state.unfinished.paused > k_max_pauses) {
+        return Finish{failed(
+            Code::provider_bad_response,
+            fmt::format("the provider paused the answer {} times", state.unfinished.paused))};
       }
       return AskModel{};
     case StopReason::end_turn:
@@ -312,10 +311,14 @@ Step judge(const State& state) {
                   {.summary = "the model called a tool where it had to correct its answer",
                    .lines = {"no tool can be called now"}});
   }
+  if (state.answer != nullptr && state.unfinished.cut > 0) {
+    return Finish{failed(Code::output_truncated,
+                         "the answer was cut, and nothing came when it was asked to go on")};
+  }
   if (state.answer != nullptr) {
     return judge_answer(state);
   }
-  if (state.empty_replies > 1) {
+  if (state.unfinished.empty > 1) {
     return Finish{failed(Code::output_empty, "the model ended its turn twice without an answer")};
   }
   return Say{{.text = std::string(k_say_something), .reason = "empty"}};
@@ -519,11 +522,16 @@ Step ask_within_limits(const State& state) {
                                                           : in_window};
 }
 
+// Its answer goes on as it is.
+bool is_paused(const State& state) {
+  return state.stop_reason == StopReason::pause && state.unfinished.paused > 0;
+}
+
 Step ask(const State& state) {
   if (auto ending = turn_limit(state)) {
     return Finish{std::move(*ending)};
   }
-  if (state.pauses == 0) {  // an answer that was only paused goes on as it is
+  if (!is_paused(state)) {
     if (auto plan = next_compaction(state)) {
       return Compact{*std::move(plan)};
     }

@@ -27,6 +27,10 @@ EventBody began(RunPlan plan = {}) {
       .model = "a/1", .instructions = "be brief", .prompt = "hi", .plan = std::move(plan)};
 }
 
+EventBody resumed(std::string prompt = {}) {
+  return agent::RunStarted{.model = "a/1", .prompt = std::move(prompt), .resumes = 1};
+}
+
 // Ten tokens in, five out.
 EventBody replied(std::int64_t turn, std::string text, Stop reason = Stop::end_turn) {
   return agent::ModelResponded{.turn = turn,
@@ -180,6 +184,49 @@ std::vector<NextStep> rows() {
       {"nothing said twice",
        {began(), replied(1, ""), said("empty"), replied(2, "")},
        "finish 112"},
+      {"cut, and then nothing",
+       {began(), replied(1, "so", Stop::max_tokens), said("truncated"), replied(2, " ")},
+       "finish 85"},
+      {"cut before a word, and then nothing",
+       {began(), replied(1, "", Stop::max_tokens), said("truncated"), replied(2, "")},
+       "say empty"},
+      {"cut, a malformed call, and then nothing",
+       {began(),
+        replied(1, "so", Stop::max_tokens),
+        said("truncated"),
+        replied(2, "", Stop::malformed_tool_call),
+        said("malformed_tool_call"),
+        replied(3, "")},
+       "finish 85"},
+      {"cut, a pause, and then the rest",
+       {began(),
+        replied(1, "so", Stop::max_tokens),
+        said("truncated"),
+        replied(2, "and", Stop::pause),
+        replied(3, "so")},
+       "finish 0"},
+      {"cut, a limit, and then nothing",
+       {began(),
+        replied(1, "so", Stop::max_tokens),
+        said("truncated"),
+        agent::RunFinished{},
+        resumed(),
+        replied(2, "")},
+       "finish 85"},
+      {"cut, another prompt, and nothing",
+       {began(), replied(1, "so", Stop::max_tokens), resumed("and now?"), replied(2, "")},
+       "say empty"},
+      {"cut twice, with a malformed call between them",
+       {began(),
+        replied(1, "so", Stop::max_tokens),
+        said("truncated"),
+        replied(2, "", Stop::malformed_tool_call),
+        said("malformed_tool_call"),
+        replied(3, "and", Stop::max_tokens)},
+       "finish 85"},
+      {"nothing more after a pause",
+       {began(), replied(1, "done", Stop::pause), replied(2, "")},
+       "finish 0"},
       {"a malformed call",
        {began(), replied(1, "", Stop::malformed_tool_call)},
        "say malformed_tool_call"},
@@ -473,6 +520,60 @@ TEST_CASE("step: what is next follows from the events so far", "[agent]") {
     CHECK(std::visit(Described{}, agent::next(tests::folded(events))) == row.step);
     const auto kept = tests::kept(events);
     CHECK(std::visit(Described{}, agent::next(tests::folded(kept))) == row.step);
+  }
+}
+
+TEST_CASE("step: replies that are no answer end a run, in whatever order they come", "[agent]") {
+  struct Kind {
+    EventBody reply;
+    int exit_code;
+  };
+  EventBody cut_call = called(1, {"1"});
+  std::get<agent::ModelResponded>(cut_call) = {
+      .turn = 1,
+      .reply = agent::Reply{.text = "so",
+                            .tool_calls = {{.id = "1", .name = "x", .arguments = "{}"}},
+                            .stop_reason = Stop::max_tokens}};
+  const std::vector<Kind> kinds = {{replied(1, "so", Stop::max_tokens), 85},
+                                   {replied(1, "", Stop::max_tokens), 85},
+                                   {cut_call, 85},
+                                   {replied(1, "so", Stop::tool_use), 76},
+                                   {replied(1, "", Stop::malformed_tool_call), 76},
+                                   {replied(1, "so", Stop::pause), 76},
+                                   {replied(1, "", Stop::pause), 76},
+                                   {replied(1, ""), 112}};
+  const auto ending_of = [](const std::vector<const Kind*>& turns) {
+    agent::State state;
+    agent::advance(state, began());
+    bool was_cut = false;
+    for (std::size_t turn = 0; turn < 60;) {
+      const agent::Step step = agent::next(state);
+      if (const auto* say = std::get_if<agent::Say>(&step)) {
+        agent::advance(state, say->message);
+      } else if (const auto* finish = std::get_if<agent::Finish>(&step)) {
+        const int code = agent::exit_code(finish->ending);
+        const Kind& last = *turns[(turn - 1) % turns.size()];
+        const bool is_rest_missing = last.exit_code == 112 && was_cut && code == 85;
+        const bool is_whole = last.exit_code == 112 && !was_cut && code == 0;
+        CHECK((code == last.exit_code || is_rest_missing || is_whole));
+        const auto result = agent::make_result(state, finish->ending);
+        CHECK(result.partial == (code != 0 && !result.text.empty()));
+        return true;
+      } else {
+        const Kind& kind = *turns[turn++ % turns.size()];
+        was_cut = was_cut || kind.exit_code == 85;
+        agent::advance(state, kind.reply);
+      }
+    }
+    return false;
+  };
+  for (const Kind& one : kinds) {
+    for (const Kind& other : kinds) {
+      for (const Kind& third : kinds) {
+        INFO(&one - kinds.data() << ' ' << &other - kinds.data() << ' ' << &third - kinds.data());
+        CHECK(ending_of({&one, &other, &third}));
+      }
+    }
   }
 }
 
