@@ -327,6 +327,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif behaviour == "has too many calls for a moment":
             server.called.set()
             self.send(429, b"slow down", Retry_After="1")
+        elif behaviour.startswith("has no time for a call within"):
+            self.send(503 if "no room" in behaviour else 429, b"slow down", Retry_After="2")
+        elif behaviour == "has no time for a call at first, and then hangs" and server.calls == 1:
+            server.begun = time.monotonic()
+            time.sleep(2.5)
+            self.send(429, b"slow down", Retry_After="0")
+        elif behaviour == "has no time for a call at first, and then hangs":
+            self.wait_until_cut()
+            server.took.append(time.monotonic() - server.begun)
         elif behaviour == "has too many calls until tomorrow":
             self.send(429, b"slow down", Retry_After="86400")
         elif behaviour == "has too many calls until a day to come":
@@ -439,6 +448,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.has_failed = False
         self.listens = 0
         self.open_id = self.stream = None
+        self.took = []
         self.called, self.working, self.answered, self.cut = (threading.Event() for _ in range(4))
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
@@ -528,6 +538,13 @@ def is_told_of_its_end(row):
 
 def is_cut(row):
     return None if SERVERS[row.behaviour].cut.wait(5) else "the connection of the call was not closed"
+
+
+def is_over_within(seconds):
+    def check(row):
+        found = SERVERS[row.behaviour].took
+        return None if found and found[0] < seconds else f"all tries took {found} s"
+    return check
 
 
 def is_asked(times):
@@ -677,6 +694,15 @@ ROWS = {
         calls=["f"], code=96, when_called=lay_the_switch,
         results=["the kill switch is on"], failed=["tool.cancelled"], check=times("tools/call", 1)),
     "has too many calls until tomorrow": dict(calls=["f"], results=["HTTP status 429: slow down; it may be asked again in 24h"], check=times("tools/call", 1)),
+    "has no time for a call within its limit": dict(
+        calls=["f"], settings="timeouts: {call: 1s}", failed=["mcp.transport"], check=times("tools/call", 1),
+        results=["HTTP status 429: slow down; it may be asked again in 2s; `timeouts.call` (1s) leaves no time"]),
+    "has no time for a call within its limit, and no room": dict(
+        calls=["f"], settings="timeouts: {call: 3s}", failed=["mcp.transport"], check=times("tools/call", 2),
+        results=["HTTP status 503: slow down; it may be asked again in 2s; `timeouts.call` (3s) leaves no time"]),
+    "has no time for a call at first, and then hangs": dict(
+        calls=["f"], settings="timeouts: {call: 3s}", failed=["tool.timeout"], results=["did not answer within 3s"],
+        check=all_of(times("tools/call", 2), is_cut, is_over_within(5))),
     "fails in a call": dict(calls=["f"], results=["HTTP status 502: bad gateway"], failed=["mcp.transport"],
                             check=times("tools/call", 1)),
     "fails in a call, and names a time": dict(calls=["f"], results=["HTTP status 500: it broke"], failed=["mcp.transport"],

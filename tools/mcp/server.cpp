@@ -1,5 +1,6 @@
 #include "tools/mcp/server.h"
 
+#include "agent/duration.h"
 #include "agent/schema/json_schema.h"
 #include "agent/text.h"
 #include "tools/hooks/kept_modules.h"
@@ -584,24 +585,32 @@ Result<Json> Server::ask(Session& session, Question question, const Waiting& wai
 }
 
 // What `ask` makes of the session that is alive, which it may do again where the server has not
-// taken it.
+// taken it. All of that has the time of one call, but for a new start, which has its own.
 Result<Json> Server::answered(const Asking& ask,
                               std::function<void(std::string_view)> on_progress,
                               const std::stop_token& stop) {
-  const Waiting waiting{.stop = stop,
-                        .most = spec_.call,
-                        .silence = spec_.silence,
-                        .on_progress = std::move(on_progress)};
+  Waiting waiting{.stop = stop,
+                  .most = spec_.call,
+                  .silence = spec_.silence,
+                  .on_progress = std::move(on_progress)};
   Milliseconds waited{0};
   for (int attempt = 1;; ++attempt) {
     TRY_ASSIGN(const auto session, living_session(stop));
     TRY(check_may_ask());  // both may have taken long
+    const auto begins = Steady::now();
     auto result = ask(*session, waiting);
     if (result) {
       return result;
     }
     const auto delay = delay_of(*session, result.error(), attempt, waited);
-    if (!delay || !options_.clock->sleep_for(*delay, stop)) {
+    if (!delay) {
+      return result;
+    }
+    waiting.spent += std::chrono::ceil<Milliseconds>(Steady::now() - begins) + *delay;
+    if (waiting.spent >= waiting.most) {
+      return agent::fail(without_time(std::move(result).error()));
+    }
+    if (!options_.clock->sleep_for(*delay, stop)) {
       return result;
     }
     waited += *delay;
@@ -676,6 +685,13 @@ std::optional<Milliseconds> Server::delay_of(const Session& session,
   const std::lock_guard lock(mutex_);
   return is_refused ? agent::next_delay(options_.retry, attempt, waited, error, rng_)
                     : std::nullopt;
+}
+
+agent::Error Server::without_time(agent::Error error) const {
+  error.message += fmt::format("; `timeouts.call` ({}) leaves no time to ask it again",
+                               agent::format_duration(spec_.call));
+  error.help = "`timeouts.call` of the server says how long all tries of a call may take.";
+  return error;
 }
 
 std::optional<agent::Error> Server::refusal_of(const OfferedTool& tool) {

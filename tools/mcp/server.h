@@ -131,6 +131,7 @@ class Server {
                                               const agent::Error& error,
                                               int attempt,
                                               agent::Milliseconds waited);
+  agent::Error without_time(agent::Error error) const;
   std::expected<std::vector<HeaderMirror>, std::string> mirrors_of(
       const std::string& parameters) const;
   ServerCheck check_life(Session& session, const Waiting& waiting) const;

@@ -339,7 +339,7 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
     error.http_status = lost_;  // as if it had been sent
     return agent::fail(std::move(error));
   }
-  const auto ends = Steady::now() + waiting.most;
+  const auto ends = Steady::now() + waiting.most - waiting.spent;
   const bool is_of_templates = question.method == k_templates;
   const std::int64_t id = send(std::move(question));
   std::unique_lock lock(mutex_);
@@ -442,13 +442,13 @@ Result<ItemList> Session::pages(std::string_view method,
                                 const Waiting& waiting,
                                 std::size_t enough,
                                 Error (*worded)(Error)) {
-  const auto ends = Steady::now() + waiting.most;
+  const auto begins = Steady::now();
   std::vector<Json> items;
   std::set<std::string> cursors;
   Json params = Json::object();
   for (std::size_t page = 0; page < k_most_pages; ++page) {
     Waiting rest = waiting;
-    rest.most = std::max(std::chrono::ceil<Milliseconds>(ends - Steady::now()), Milliseconds{0});
+    rest.spent += std::chrono::floor<Milliseconds>(Steady::now() - begins);
     auto answer = request({.method = method, .params = params}, rest);
     if (!answer && answer.error().code == Code::tool_timeout && page > 0) {
       answer.error().message =

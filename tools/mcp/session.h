@@ -54,6 +54,7 @@ struct Waiting {
   agent::Milliseconds most;
   agent::Milliseconds silence;                             // progress holds it off
   std::function<void(std::string_view)> on_progress = {};  // a line for people
+  agent::Milliseconds spent{0};                            // of `most`, by what was tried before
 };
 
 // What a server lists.
