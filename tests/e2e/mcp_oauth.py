@@ -242,6 +242,17 @@ class Story:
         if process.returncode != code:
             raise AssertionError(f"login: {process.returncode}, not {code}: {out}{err}")
 
+    def carry_out(self, calls):
+        """A run with so many calls, one by one; what it says."""
+        (self.folder / "calls.replay.yaml").write_text(
+            "version: 1\nreplies:\n" + "- {tool_calls: [{mcp__crm__f: {}}]}\n" * calls + "- Done.\n")
+        done = subprocess.run(
+            [self.errand, "run", "agent.yaml", "-m", "replay/calls.replay.yaml", "-o", "jsonl", "Go."], cwd=self.folder,
+            env=self.environment, timeout=PATIENCE_S, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        self.said.append(done.stdout + done.stderr)
+        self.must(done.returncode == 0, f"it ended with {done.returncode}: {self.said[-1]}")
+        return self.said[-1]
+
     def logins(self):
         return sorted((self.folder / ".local/state/errand/mcp").glob("*.json"))
 
@@ -408,6 +419,27 @@ def refused_token(story):
     story.expect(77, "tools", "agent.yaml", contains="this one is over")
 
 
+def refused_refresh(story):
+    """The last token is used as long as it is taken, and nobody asks for another one twice."""
+    story.log_in()
+    story.run_out()
+    with story.world.lock:
+        story.world.refresh.clear()
+    over = ("warning: the MCP server `crm` has a login that is over (invalid_grant): its last token is used until that "
+            "is refused, and `errand mcp login ")
+    for warnings in (1, 0):
+        out = story.carry_out(calls=3)
+        story.must(out.count("did it for [redacted]") >= 3, f"not all calls were made: {out}")
+        story.must(out.count(over) == warnings, f"the warning comes {out.count(over)} times: {out}")
+    with story.world.lock:
+        story.world.access.clear()
+    for _ in range(2):
+        story.expect(77, "tools", "agent.yaml", contains="wants a new login: this one is over")
+    story.must(story.world.count("refresh_token") == 1, f"it was sent {story.world.count('refresh_token')} times")
+    story.log_in()
+    story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+
+
 def step_up(story):
     story.log_in()
     story.expect(0, "tools", "agent.yaml")
@@ -455,6 +487,7 @@ ROWS = {  # name: (story, oauth of the agent file, behaviour of the servers)
     "silence in a renewal": (silent_in_a_renewal, ", timeouts: {start: 500ms}", {"held": "before"}),
     "damaged login": (damaged_login, "", {}),
     "refused token": (refused_token, "", {}),
+    "refused refresh": (refused_refresh, "", {}),
     "step up": (step_up, "", {"call": True}),
     "wrong issuer": (wrong_issuer, "", {"iss": "https://evil.example"}),
     "client credentials": (by_itself, CI, {"grants": "client"}),

@@ -33,6 +33,10 @@ class Authorizer {
   // Of whom a token is being asked for at this moment, an address; empty: of nobody.
   virtual std::string asks() const { return {}; }
 
+  // That its login is over and why, in a clause as above; empty: it is not, or there is none. What
+  // is over is not renewed any more.
+  virtual std::string end_of_login() const { return {}; }
+
   // Takes the tokens that it has given or used out of what comes of the server.
   virtual void redact(std::string& text) const = 0;
   virtual void redact(agent::Json& value) const = 0;

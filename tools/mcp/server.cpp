@@ -477,6 +477,11 @@ void Server::end() {
 std::vector<agent::Leftover> Server::take_leftovers() {
   const std::lock_guard lock(mutex_);
   std::vector<agent::Leftover> left = std::exchange(left_, {});
+  if (const std::string end = authorizer_ ? authorizer_->end_of_login() : ""; !end.empty()) {
+    if (said_.insert(end).second) {
+      left.push_back({.sentence = fmt::format("the MCP server `{}` {}", spec_.name, end)});
+    }
+  }
   const std::lock_guard asked(unasked_mutex_);
   for (const auto& [why, times] : std::exchange(unasked_, {})) {
     left.push_back({.sentence = fmt::format("the MCP server `{}` asked {}, and was told no: {}",

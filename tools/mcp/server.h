@@ -86,7 +86,7 @@ class Server {
   // Waits for its end.
   void end();
   // What a person has to know of: what it has left of what git and errand obey, where it has ended,
-  // and how often it asked in vain. Each once.
+  // how often it asked in vain, and that its login is over. Each once.
   std::vector<agent::Leftover> take_leftovers();
 
   const agent::McpServerSpec& spec() const { return spec_; }

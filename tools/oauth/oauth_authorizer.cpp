@@ -1,5 +1,7 @@
 #include "tools/oauth/oauth_authorizer.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,7 +89,7 @@ class OAuthAuthorizer::Asking {
 
  private:
   void tell(const std::string& whom) {
-    const std::lock_guard lock(owner_.asked_mutex_);
+    const std::lock_guard lock(owner_.told_mutex_);
     owner_.asked_ = whom;
   }
 
@@ -95,7 +97,7 @@ class OAuthAuthorizer::Asking {
 };
 
 std::string OAuthAuthorizer::asks() const {
-  const std::lock_guard lock(asked_mutex_);
+  const std::lock_guard lock(told_mutex_);
   return asked_;
 }
 
@@ -192,23 +194,57 @@ Result<bool> OAuthAuthorizer::renew_login(const std::stop_token& stop) {
   TRY_ASSIGN(const agent::Descriptor lock, as_clause(store_.lock(*options_.clock, stop)));
   TRY(load());
   if (login_.access_token != used) {
+    note_refusal({});
     return !login_.access_token.empty();
   }
-  if (login_.refresh_token.empty()) {
+  if (login_.refresh_token.empty() || login_.refresh_token == refused_) {
     return false;
   }
   Login renewed = login_;
-  TRY_ASSIGN(const bool is_renewed, refresh(renewed, stop));
-  if (is_renewed) {
+  const auto answer = refresh(renewed, stop);
+  if (!answer && answer.error().code != Code::mcp_auth) {
+    return agent::fail(answer.error());
+  }
+  if (answer && answer->error.empty()) {
     know_secrets_of(renewed);
     TRY(as_clause(store_.save(renewed)));
     login_ = std::move(renewed);
+    return true;
   }
-  return is_renewed;
+  refused_ = login_.refresh_token;
+  note_refusal(answer ? fmt::format("{} {}", answer->error, answer->description)
+                      : answer.error().message);
+  if (answer && is_final(answer->error)) {
+    login_.refresh_token.clear();
+    [[maybe_unused]] const auto saved = store_.save(login_);  // else others are refused, too
+  }
+  return false;
 }
 
-// False: the login is over.
-Result<bool> OAuthAuthorizer::refresh(Login& login, const std::stop_token& stop) {
+void OAuthAuthorizer::note_refusal(std::string why) {
+  redact(why);
+  const std::lock_guard lock(told_mutex_);
+  refusal_ = agent::trimmed(why);
+}
+
+std::string OAuthAuthorizer::end_of_login() const {
+  const std::lock_guard lock(told_mutex_);
+  return refusal_.empty()
+             ? std::string()
+             : fmt::format(
+                   "has a login that is over ({}): its last token is used until that is "
+                   "refused, and `{}` makes a new one",
+                   refusal_,
+                   options_.login_command);
+}
+
+// Of whatever client asks: where that is one of the agent file, another secret may help.
+bool OAuthAuthorizer::is_final(std::string_view error) const {
+  return error == "invalid_grant" || (error == "invalid_client" && options_.spec.client_id.empty());
+}
+
+// With tokens, `login` has them.
+Result<TokenAnswer> OAuthAuthorizer::refresh(Login& login, const std::stop_token& stop) {
   TRY_ASSIGN(const Client client, as_clause(client_of(options_, login)));
   const Asking asking(*this, login.token_endpoint);
   TRY_ASSIGN(const TokenAnswer answer,
@@ -219,17 +255,11 @@ Result<bool> OAuthAuthorizer::refresh(Login& login, const std::stop_token& stop)
                                                {"resource", login.resource}},
                                               client,
                                               stop)));
-  if (answer.error == "invalid_grant") {
-    return false;
+  if (answer.error.empty()) {
+    const std::vector<std::string> scopes = login.scopes;
+    take_tokens(options_, answer.tokens, scopes, login);
   }
-  if (!answer.error.empty()) {
-    return login_needed(fmt::format("wants a new login, since this one is not renewed: {} {}",
-                                    answer.error,
-                                    answer.description));
-  }
-  const std::vector<std::string> scopes = login.scopes;
-  take_tokens(options_, answer.tokens, scopes, login);
-  return true;
+  return answer;
 }
 
 Result<void> OAuthAuthorizer::get_tokens(const Challenge& challenge, const std::stop_token& stop) {
@@ -288,7 +318,12 @@ Result<bool> OAuthAuthorizer::challenged(int status,
     return true;
   }
   remember(united(login_.wanted, challenge.scopes), stop);
-  return login_needed(had_login ? "wants a new login: this one is over" : "wants a login");
+  if (!had_login) {
+    return login_needed("wants a login");
+  }
+  return login_needed(refusal_.empty()
+                          ? "wants a new login: this one is over"
+                          : fmt::format("wants a new login: this one is over ({})", refusal_));
 }
 
 Result<bool> OAuthAuthorizer::ask_for_more(const Challenge& challenge,

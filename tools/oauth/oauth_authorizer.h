@@ -36,6 +36,7 @@ class OAuthAuthorizer final : public mcp::Authorizer {
                                  std::string_view token_used,
                                  std::stop_token stop) override;
   std::string asks() const override;
+  std::string end_of_login() const override;
   void redact(std::string& text) const override;
   void redact(agent::Json& value) const override;
 
@@ -50,7 +51,9 @@ class OAuthAuthorizer final : public mcp::Authorizer {
   bool is_stale() const;
   agent::Result<bool> renew(const std::shared_ptr<Turn>& turn, const std::stop_token& stop);
   agent::Result<bool> renew_login(const std::stop_token& stop);
-  agent::Result<bool> refresh(Login& login, const std::stop_token& stop);
+  void note_refusal(std::string why);
+  bool is_final(std::string_view error) const;
+  agent::Result<TokenAnswer> refresh(Login& login, const std::stop_token& stop);
   agent::Result<void> get_tokens(const Challenge& challenge, const std::stop_token& stop);
   agent::Result<bool> ask_for_more(const Challenge& challenge, const std::stop_token& stop);
   agent::Result<void> count_try();
@@ -66,10 +69,12 @@ class OAuthAuthorizer final : public mcp::Authorizer {
   bool is_busy_ = false;  // under the mutex; who has set it owns what follows
   bool is_loaded_ = false;
   Login login_;
+  std::string refused_;                     // the refresh token that was: never sent again
   std::optional<Discovery> discovery_;      // where it gets tokens itself
   std::deque<agent::Clock::Steady> tries_;  // after a challenge, of the last minute
-  mutable std::mutex asked_mutex_;
-  std::string asked_;  // of asks(); under asked_mutex_
+  mutable std::mutex told_mutex_;
+  std::string asked_;    // of asks(); under told_mutex_
+  std::string refusal_;  // why the login is over; changed by its owner under told_mutex_
   mutable std::shared_mutex secrets_mutex_;
   agent::Redactor secrets_;  // under secrets_mutex_
   std::jthread renewing_;    // uses all that is above

@@ -142,8 +142,10 @@ TEST_CASE(
   world.keep(world.login());
   OAuthAuthorizer authorizer(world.options());
   REQUIRE(authorizer.authorization({}));
+  Login left = world.login();
 
   SECTION("the server of logins has taken it back") {
+    left.refresh_token.clear();
     world.http.will_answer(k_token_url, 400, {{"error", "invalid_grant"}});
     const auto tried = authorizer.challenged(401, "", "Bearer old", {});
     REQUIRE_FALSE(tried);
@@ -151,6 +153,7 @@ TEST_CASE(
     CHECK_THAT(tried.error().message, Catch::Contains("this one is over"));
   }
   SECTION("it has another no") {
+    left.refresh_token.clear();
     world.http.will_answer(
         k_token_url, 401, {{"error", "invalid_client"}, {"error_description", "unknown"}});
     const auto tried = authorizer.challenged(401, "", "Bearer old", {});
@@ -175,7 +178,54 @@ TEST_CASE(
     REQUIRE_FALSE(tried);
     CHECK(tried.error().code == Code::mcp_auth);
   }
-  CHECK(world.kept() == world.login());
+  CHECK(world.kept() == left);
+}
+
+TEST_CASE("oauth_authorizer: a refresh token that was refused is not sent again", "[tools]") {
+  World world;
+  world.keep(world.login(0));
+  OAuthOptions options = world.options();
+  const auto is_sent_once = [&] {
+    OAuthAuthorizer authorizer(options);
+    CHECK(authorizer.authorization({}) == "Bearer old");  // it may still be taken
+    CHECK_THAT(authorizer.end_of_login(),
+               Catch::StartsWith("has a login that is over (") &&
+                   Catch::EndsWith("`errand mcp login agent.yaml crm` makes a new one"));
+    CHECK(authorizer.authorization({}) == "Bearer old");
+    CHECK_FALSE(authorizer.challenged(401, "", "Bearer old", {}));
+    CHECK(world.http.asked.size() == 1);
+  };
+
+  SECTION("nor by another process") {
+    world.http.will_answer(
+        k_token_url, 400, {{"error", "invalid_grant"}, {"error_description", "not again"}});
+    is_sent_once();
+    OAuthAuthorizer next(world.options());
+    CHECK(next.authorization({}) == "Bearer old");
+    CHECK(next.end_of_login().empty());
+    CHECK(world.http.asked.size() == 1);
+  }
+  SECTION("which may do so where the secret of the agent file was wrong") {
+    options.spec.client_id = "ours";
+    REQUIRE(login_store_of(options).save(world.login(0)));
+    world.http.will_answer(k_token_url, 401, {{"error", "invalid_client"}});
+    is_sent_once();
+    CHECK(login_store_of(options).load() == world.login(0));
+  }
+  SECTION("nor where the answer is none") {
+    world.http.will_answer(k_token_url, 200, agent::Json::object());
+    is_sent_once();
+  }
+  SECTION("and a new login goes on") {
+    world.http.will_answer(k_token_url, 400, {{"error", "invalid_grant"}});
+    OAuthAuthorizer authorizer(options);
+    CHECK(authorizer.authorization({}) == "Bearer old");
+    Login other = world.login();
+    other.access_token = "other";
+    world.keep(other);
+    CHECK(authorizer.authorization({}) == "Bearer other");
+    CHECK(authorizer.end_of_login().empty());
+  }
 }
 
 TEST_CASE("oauth_authorizer: a server that refuses every token is not asked for ever", "[tools]") {
