@@ -153,6 +153,8 @@ class World:
                     return self.answer(404)
                 if path == "/.well-known/oauth-protected-resource/mcp":
                     return self.answer(200, {"resource": world.url + "/mcp", "authorization_servers": [world.url]})
+                if path == "/.well-known/oauth-authorization-server" and "silent" in world.behaviour:
+                    world.client_is_gone.wait(PATIENCE_S)
                 if path == "/.well-known/oauth-authorization-server":
                     return self.answer(200, {
                         "issuer": world.url, "authorization_endpoint": world.url + "/authorize",
@@ -371,7 +373,7 @@ def late_in_a_renewal(story):
         out, _ = process.communicate(timeout=PATIENCE_S)
     story.said.append(out)
     story.must(process.returncode == 0, f"it ended with {process.returncode}: {out}")
-    story.must("is asked for a token, and has not answered" in out, f"nobody was late: {out}")
+    story.must("/token is asked, and has not answered" in out, f"nobody was late: {out}")
     story.must("did it for [redacted]" in out, f"the second call has no token: {out}")
     story.must(story.world.count("refresh_token") == 1, f"renewed {story.world.count('refresh_token')} times")
 
@@ -392,8 +394,20 @@ def silent_in_a_renewal(story):
     story.log_in()
     story.run_out()
     story.expect(69, "tools", "agent.yaml",
-                 contains=f"{story.world.url}/token is asked for a token, and has not answered")
+                 contains=f"for a token, {story.world.url}/token is asked, and has not answered")
     story.must("the MCP server `crm` did not answer within 500ms" in story.said[-1], "it is not said who waits")
+    story.world.client_is_gone.set()
+
+
+def silent_metadata(story):
+    place = f"for a token, {story.world.url}/.well-known/oauth-authorization-server is asked, and has not answered"
+    story.expect(69, "tools", "agent.yaml", contains="the MCP server `crm` did not answer within 3s; " + place)
+    story.must("See whether that address can be reached." in story.said[-1], "the help is about the MCP server")
+    done = subprocess.run([story.errand, "run", "agent.yaml", "--timeout", "2s", "Go."], cwd=story.folder,
+                          env=story.environment | {"OPENAI_API_KEY": "k"}, timeout=PATIENCE_S, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    story.must(done.returncode == 124 and "`crm` had not answered yet; " + place in done.stderr,
+               f"{done.returncode}: {done.stderr}")
     story.world.client_is_gone.set()
 
 
@@ -485,6 +499,7 @@ ROWS = {  # name: (story, oauth of the agent file, behaviour of the servers)
     "late in a renewal": (late_in_a_renewal, ", timeouts: {call: 1s, silence: 1s}", {"held": "a while"}),
     "logout in a renewal": (logout_in_a_renewal, "", {"held": "a while"}),
     "silence in a renewal": (silent_in_a_renewal, ", timeouts: {start: 500ms}", {"held": "before"}),
+    "silence in the metadata": (silent_metadata, CI + ", timeouts: {start: 3s}", {"grants": "client", "silent": True}),
     "damaged login": (damaged_login, "", {}),
     "refused token": (refused_token, "", {}),
     "refused refresh": (refused_refresh, "", {}),

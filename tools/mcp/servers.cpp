@@ -172,16 +172,19 @@ agent::Error no_such_prompt(const ChosenPrompt& chosen,
 Result<void> none_is_late(std::span<const agent::McpServerSpec> specs,
                           std::span<const Result<void>> started) {
   std::vector<std::string> late;
+  std::string asked;  // of others, by those
   for (std::size_t at = 0; at < specs.size(); ++at) {
     if (!started[at] && started[at].error().code == agent::Code::run_cancelled) {
       late.push_back(fmt::format("`{}`", agent::one_line(specs[at].name, 60)));
+      asked += (started[at].error().help.empty() ? "" : "; ") + started[at].error().help;
     }
   }
   return late.empty() ? Result<void>()
                       : agent::fail(agent::Code::run_cancelled,
-                                    fmt::format("the MCP server{} {} had not answered yet",
+                                    fmt::format("the MCP server{} {} had not answered yet{}",
                                                 late.size() == 1 ? "" : "s",
-                                                fmt::join(late, ", ")));
+                                                fmt::join(late, ", "),
+                                                asked));
 }
 
 // As the agent calls them, without what they begin with; of those that are left out, too.

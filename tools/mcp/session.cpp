@@ -175,7 +175,8 @@ Result<std::optional<Session::Answered>> Session::first_answer(Steady::time_poin
   changed_.wait_until(
       lock, stop, until, [&] { return !ended_.empty() || answered() != open_.end(); });
   if (stop.stop_requested()) {
-    return agent::fail(Code::run_cancelled, "the start of MCP servers was interrupted");
+    return agent::fail(
+        Code::run_cancelled, "the start of MCP servers was interrupted", asked_for_token());
   }
   if (!ended_.empty()) {
     lock.unlock();
@@ -196,6 +197,8 @@ Error Session::late_error() const {
                               options_.name,
                               agent::format_duration(options_.start),
                               error.message);
+  const std::lock_guard lock(mutex_);
+  error.help = asked_for_token().empty() ? "" : "See whether that address can be reached.";
   return error;
 }
 
@@ -252,6 +255,14 @@ std::string Session::misunderstood_lately() const {
   return told_of(lately_);
 }
 
+// Under mutex_. A clause; empty: nobody is.
+std::string Session::asked_for_token() const {
+  const std::string asked = transport_ ? transport_->asks_for_token() : "";
+  return asked.empty() ? asked
+                       : fmt::format("for a token, {} is asked, and has not answered",
+                                     agent::one_line(asked));
+}
+
 // Under mutex_.
 std::string Session::told_of(const Misunderstood& heard) const {
   std::string text;
@@ -260,8 +271,8 @@ std::string Session::told_of(const Misunderstood& heard) const {
   } else if (const std::string begun = transport_ ? transport_->unfinished() : ""; !begun.empty()) {
     text = "; it is in the middle of a line: " + begun;
   }
-  if (const std::string asked = transport_ ? transport_->asks_for_token() : ""; !asked.empty()) {
-    text += fmt::format("; {} is asked for a token, and has not answered", agent::one_line(asked));
+  if (const std::string asked = asked_for_token(); !asked.empty()) {
+    text += "; " + asked;
   }
   if (!heard.stray.empty()) {
     text += fmt::format("; it answered a request that was never made, with the id {}", heard.stray);
@@ -362,6 +373,8 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
   if (open_.empty()) {  // what a server asks, it asks for the sake of a request
     stop_asking();
   }
+  const bool is_stopped = waiting.stop.stop_requested();
+  std::string asked = is_stopped ? asked_for_token() : "";
   lock.unlock();
   if (settled.answer && settled.answer->kind == Kind::result) {
     return std::move(settled.answer->body);
@@ -375,10 +388,9 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
   if (is_ended) {
     return agent::fail(ended_error(Code::mcp_transport));
   }
-  const bool is_stopped = waiting.stop.stop_requested();
   cancel(id, is_stopped ? "the run is ending" : "it took too long");
   if (is_stopped) {
-    return agent::fail(Code::run_cancelled, "the call was interrupted");
+    return agent::fail(Code::run_cancelled, "the call was interrupted", std::move(asked));
   }
   return agent::fail(silence_error(Steady::now() < ends, waiting));
 }

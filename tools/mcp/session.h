@@ -174,6 +174,7 @@ class Session {
   void hear_noise(std::string noise);
   std::string misunderstood_lately() const;
   std::string told_of(const Misunderstood& heard) const;
+  std::string asked_for_token() const;
 
   SessionOptions options_;
   Agreement agreement_;

@@ -82,6 +82,8 @@ OAuthAuthorizer::~OAuthAuthorizer() {
 // While it lives, somebody is asked for a token.
 class OAuthAuthorizer::Asking {
  public:
+  class Http;
+
   Asking(OAuthAuthorizer& owner, const std::string& whom) : owner_(owner) { tell(whom); }
   ~Asking() { tell({}); }
   Asking(const Asking&) = delete;
@@ -93,6 +95,22 @@ class OAuthAuthorizer::Asking {
     owner_.asked_ = whom;
   }
 
+  OAuthAuthorizer& owner_;
+};
+
+// Who is asked is known from the request, where one answer says where the next is to be had.
+class OAuthAuthorizer::Asking::Http final : public agent::Http {
+ public:
+  explicit Http(OAuthAuthorizer& owner) : owner_(owner) {}
+
+  Result<agent::HttpResponse> send(const agent::HttpRequest& request,
+                                   const agent::OnData& on_data,
+                                   std::stop_token stop) override {
+    const Asking asking(owner_, request.url);
+    return owner_.options_.http->send(request, on_data, std::move(stop));
+  }
+
+ private:
   OAuthAuthorizer& owner_;
 };
 
@@ -264,7 +282,9 @@ Result<TokenAnswer> OAuthAuthorizer::refresh(Login& login, const std::stop_token
 
 Result<void> OAuthAuthorizer::get_tokens(const Challenge& challenge, const std::stop_token& stop) {
   if (!discovery_ || !challenge.resource_metadata.empty()) {
-    TRY_ASSIGN(discovery_, as_clause(client_.discover(challenge, options_.spec.issuer, stop)));
+    Asking::Http http(*this);
+    const OAuthClient client(http, *options_.clock, options_.server, options_.headers);
+    TRY_ASSIGN(discovery_, as_clause(client.discover(challenge, options_.spec.issuer, stop)));
   }
   const auto& [resource, server] = *discovery_;
   TRY_ASSIGN(const Client client, as_clause(own_client(options_, server)));
