@@ -107,6 +107,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(200, b"<html>Welcome!</html>", Content_Type="text/html")
         elif behaviour == "redirects":
             self.send(307, Location="http://127.0.0.2:9/mcp")
+        elif behaviour == "redirects to a path":
+            self.send(307, Location="/v2/mcp")
+        elif behaviour == "redirects to a host":
+            self.send(307, Location="//127.0.0.2:9/mcp")
         elif behaviour == "wants a login":
             self.send(401, b"who are you?", WWW_Authenticate="Bearer")
         elif behaviour == "accepts and says nothing":
@@ -653,6 +657,9 @@ ROWS = {
     "answers with a page": dict(code=69, said="neither JSON nor a stream of events"),
     "answers without end": dict(code=69, said="a message of more than 64 MiB", settings="timeouts: {start: 30s}"),
     "redirects": dict(code=69, said="sends the request to http://127.0.0.2:9/mcp", check=is_never_asked_again),
+    "redirects to a path": dict(code=69, check=lambda row: None if f"to http://127.0.0.1:{SERVERS[row.behaviour].server_port}/v2/mcp" in row.said
+                                else f"it says {row.said}"),
+    "redirects to a host": dict(code=69, said="sends the request to http://127.0.0.2:9/mcp"),
     "wants a login": dict(code=77, said="wants a login", check=times("tools/list", 0)),
     "streams its answers": dict(GOOD, output="7 of 8: going"),
     "leaves out the end of its last event": dict(GOOD),

@@ -92,46 +92,6 @@ Error transport_error(std::string message) {
   return {.code = Code::mcp_transport, .message = std::move(message), .help = {}};
 }
 
-Error refusal_of(const HttpResponse& response) {
-  Error error = transport_error(fmt::format("answers with HTTP status {}", response.status));
-  error.http_status = response.status;
-  if (asks_for_time(response.status) && !agent::header(response.headers, "retry-after").empty()) {
-    const auto now = agent::SystemClock().wall();
-    error.retry_after = agent::retry_after_header(response.headers, now).value_or(Milliseconds{0});
-  }
-  if (is_about_rights(response.status)) {
-    error.code = Code::mcp_auth;
-  }
-  if (is_redirect(response.status)) {
-    error.message += fmt::format(" and sends the request to {}",
-                                 shown(agent::header(response.headers, "location")));
-    error.help = "No redirect is followed. Write that address as `url`, if you trust it.";
-  } else if (const auto said = error_in(response)) {
-    error.message += ": " + shown(said->error_message);
-  } else if (!agent::is_blank(response.body)) {
-    error.message += ": " + shown(agent::trimmed(response.body));
-  }
-  if (error.retry_after) {
-    error.message +=
-        fmt::format("; it may be asked again in {}", agent::format_duration(*error.retry_after));
-  }
-  return error;
-}
-
-// What libcurl's side of a failure is to who speaks MCP.
-Error exchange_error(const Error& error) {
-  if (error.code == Code::run_cancelled || error.code == Code::mcp_auth ||
-      error.code == Code::os_failed || error.code == Code::config_invalid ||
-      error.code == Code::mcp_connection || error.code == Code::storage_io) {
-    return error;  // the last three come of who authorises requests
-  }
-  const bool is_broken = error.code == Code::provider_stream_broken;
-  Error failure = transport_error((is_broken ? "broke off its answer: " : "cannot be reached: ") +
-                                  error.message);
-  failure.help = error.code == Code::provider_tls ? error.help : "";
-  return failure;
-}
-
 // The address of the endpoint that a stream names: of the same server, and no other.
 std::optional<std::string> endpoint_of(const std::string& url, std::string_view path) {
   const std::size_t scheme = url.find("://");
@@ -157,6 +117,55 @@ std::optional<std::string> endpoint_of(const std::string& url, std::string_view 
   }
   const std::size_t folder = place.size() > origin.size() ? place.rfind('/') : place.npos;
   return (folder == place.npos ? origin : place.substr(0, folder)) + "/" + std::string(path);
+}
+
+// What a redirect of a request to `url` names.
+std::string address_in(std::string_view location, const std::string& url) {
+  if (location.starts_with("//")) {
+    return url.substr(0, url.find(':') + 1) + std::string(location);
+  }
+  return endpoint_of(url, location).value_or(std::string(location));
+}
+
+Error refusal_of(const HttpResponse& response, const std::string& url) {
+  Error error = transport_error(fmt::format("answers with HTTP status {}", response.status));
+  error.http_status = response.status;
+  if (asks_for_time(response.status) && !agent::header(response.headers, "retry-after").empty()) {
+    const auto now = agent::SystemClock().wall();
+    error.retry_after = agent::retry_after_header(response.headers, now).value_or(Milliseconds{0});
+  }
+  if (is_about_rights(response.status)) {
+    error.code = Code::mcp_auth;
+  }
+  if (is_redirect(response.status)) {
+    error.message +=
+        fmt::format(" and sends the request to {}",
+                    shown(address_in(agent::header(response.headers, "location"), url)));
+    error.help = "No redirect is followed. Write that address as `url`, if you trust it.";
+  } else if (const auto said = error_in(response)) {
+    error.message += ": " + shown(said->error_message);
+  } else if (!agent::is_blank(response.body)) {
+    error.message += ": " + shown(agent::trimmed(response.body));
+  }
+  if (error.retry_after) {
+    error.message +=
+        fmt::format("; it may be asked again in {}", agent::format_duration(*error.retry_after));
+  }
+  return error;
+}
+
+// What libcurl's side of a failure is to who speaks MCP.
+Error exchange_error(const Error& error) {
+  if (error.code == Code::run_cancelled || error.code == Code::mcp_auth ||
+      error.code == Code::os_failed || error.code == Code::config_invalid ||
+      error.code == Code::mcp_connection || error.code == Code::storage_io) {
+    return error;  // the last three come of who authorises requests
+  }
+  const bool is_broken = error.code == Code::provider_stream_broken;
+  Error failure = transport_error((is_broken ? "broke off its answer: " : "cannot be reached: ") +
+                                  error.message);
+  failure.help = error.code == Code::provider_tls ? error.help : "";
+  return failure;
 }
 
 // For what is not worth asking anybody for a token.
@@ -202,7 +211,7 @@ class HttpTransport final : public Transport {
                                 const std::stop_token& stop,
                                 bool is_farewell = false);
   Headers headers_of(const Outgoing& message);
-  std::string address();
+  std::string address() const;
   HttpReception::Heard ears(const Outgoing& message, std::optional<Message>& held);
   void settle(const Outgoing& message,
               HttpReception& reception,
@@ -407,7 +416,7 @@ Headers HttpTransport::headers_of(const Outgoing& message) {
   return headers;
 }
 
-std::string HttpTransport::address() {
+std::string HttpTransport::address() const {
   const std::lock_guard lock(mutex_);
   return is_older_form_ ? post_to_ : endpoint_.url;
 }
@@ -729,7 +738,8 @@ void HttpTransport::hear(Message message) {
 
 // Where the agent file says who asks, no login helps.
 Error HttpTransport::refused(const HttpResponse& response) const {
-  Error error = refusal_of(response);
+  const std::string url = address();
+  Error error = refusal_of(response, url.empty() ? endpoint_.url : url);
   if (is_about_rights(response.status) &&
       !agent::is_blank(agent::header(endpoint_.headers, "authorization"))) {
     error.help =
