@@ -1033,11 +1033,8 @@ class Run {
 
   void tidy_up() {
     for (Leftover& left : ports_.toolbox.tidy_up()) {
-      if (left.is_obeyed && !left_) {
-        left_ = Ending{.error = Error{.code = Code::sandbox_violation,
-                                      .message = left.sentence,
-                                      .help = "take it away by hand, before git or errand does "
-                                              "what it says"}};
+      if (left.ends_as && !left_) {
+        left_ = Ending{.error = error_of(left)};
       }
       warn({.message = std::move(left.sentence), .help = {}});
     }

@@ -65,4 +65,13 @@ SubAgentRecord ToolWatcher::sub_agent(std::string_view /*call_id*/) const {
   return {};
 }
 
+Error error_of(const Leftover& left) {
+  const Code code = left.ends_as.value_or(Code::sandbox_violation);
+  return {.code = code,
+          .message = left.sentence,
+          .help = code == Code::sandbox_violation
+                      ? "take it away by hand, before git or errand does what it says"
+                      : ""};
+}
+
 }  // namespace agent

@@ -37,8 +37,11 @@ std::string definition_sha256(const ToolInfo& tool);  // of what its server says
 // Something that calls have left and that a person has to know of.
 struct Leftover {
   std::string sentence;
-  bool is_obeyed = false;  // git or errand would do what it says: no run ends well with it
+  // No run ends well with it: sandbox.violation where git or errand would do what it says,
+  // os.failed where nobody could look whether something like that is there.
+  std::optional<Code> ends_as = std::nullopt;
 };
+Error error_of(const Leftover& left);  // of one that a run ends with
 
 // A file whose content the model knows, and by what it is seen whether it is the same since.
 struct SeenFile {

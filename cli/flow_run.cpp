@@ -806,11 +806,8 @@ RunResult FlowRun::finish() {
   note_left_behind(!ending);
   if (workshop_) {
     for (agent::Leftover& left : workshop_->runner_options({}).program_runner->tidy_up()) {
-      if (left.is_obeyed && !ending) {
-        ending = Ending{.error = Error{.code = Code::sandbox_violation,
-                                       .message = left.sentence,
-                                       .help = "take it away by hand, before git or errand does "
-                                               "what it says"}};
+      if (left.ends_as && !ending) {
+        ending = Ending{.error = agent::error_of(left)};
       }
       recorder_->record(agent::Warning{.message = std::move(left.sentence), .help = {}});
     }

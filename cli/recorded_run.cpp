@@ -353,10 +353,9 @@ Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
   if (run.forked_from) {
     return said;
   }
-  const auto sweep =
-      sweep_after_kill(environment, run.store, is_written, [&](const std::string& run_id) {
-        return is_below(run, run_id, environment);
-      });
+  auto sweep = sweep_after_kill(environment, run.store, is_written, [&](const std::string& run_id) {
+    return is_below(run, run_id, environment);
+  });
   std::set<std::string> all;
   const auto say = [&](std::string sentence) {
     const bool is_new = all.insert(sentence).second;  // each sandbox of the run has a survey
@@ -410,6 +409,9 @@ Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
          .help = stays.empty() ? "look at it, and give it its name again where it is yours"
                                : "take it away by hand, before git or errand does what it says"},
         said));
+  }
+  if (sweep.trouble) {
+    return agent::fail(telling_what_was_left(*std::move(sweep.trouble), said));
   }
   return said;
 }

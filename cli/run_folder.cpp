@@ -309,21 +309,27 @@ Sweep sweep_after_kill(const agent::Environment& environment,
                        const IsWritten& is_written,
                        const std::function<bool(const std::string& run_id)>& is_theirs) {
   Sweep all;
+  tools::sandbox::Sight sight;
   for (const fs::path& folder : all_folders(environment)) {
-    const bool may_be_left = tools::sandbox::has_surveys(folder) && !is_written(folder);
+    const bool may_be_left = tools::sandbox::has_surveys(folder, sight) && !is_written(folder);
     const Descriptor dead = may_be_left ? locked(folder) : Descriptor();
     std::error_code error;
     const Keeper keeper = dead ? keeper_of(folder) : Keeper();
     if (!dead || !fs::equivalent(keeper.journal, journal, error) || !is_theirs(keeper.run_id)) {
       continue;
     }
-    for (const tools::sandbox::ObeyedSurvey& survey : tools::sandbox::read_surveys(folder)) {
+    for (const tools::sandbox::ObeyedSurvey& survey : tools::sandbox::read_surveys(folder, sight)) {
       Sweep sweep = tools::sandbox::ProtectedFiles::sweep_after_kill(survey);
       std::ranges::move(sweep.changes, std::back_inserter(all.changes));
       all.is_whole = all.is_whole && sweep.is_whole;
+      all.trouble = all.trouble ? std::move(all.trouble) : std::move(sweep.trouble);
     }
-    tools::sandbox::forget_surveys(folder);
+    all.trouble = all.trouble ? std::move(all.trouble) : sight.trouble();
+    if (!all.trouble) {
+      tools::sandbox::forget_surveys(folder);
+    }
   }
+  all.trouble = all.trouble ? std::move(all.trouble) : sight.trouble();
   return all;
 }
 

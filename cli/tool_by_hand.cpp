@@ -154,8 +154,8 @@ Result<int> call_by_hand(agent::Toolbox& toolbox,
     context.err << render_warning(
                        {.message = left.sentence, .help = {}}, context.color_err, context.redactor)
                 << "\n";
-    if (left.is_obeyed) {
-      result.code = Code::sandbox_violation;
+    if (left.ends_as) {
+      result.code = left.ends_as;
       result.message = std::move(left.sentence);
     }
   }

@@ -288,16 +288,16 @@ Result<std::unique_ptr<tools::Runner>> runner_of(Started& started) {
 }
 
 // Ends those in the sandbox, and says what they have left: what errand writes from now on is not
-// taken for theirs. sandbox.violation where something stays that git or errand would obey.
+// taken for theirs. sandbox.violation where something stays that git or errand would obey,
+// os.failed where nobody could look.
 Result<void> end_servers(Started& started, Context& context) {
   std::optional<agent::Error> stays;
   for (agent::Leftover& left : tidy_up(started.servers.get(), started.places.get())) {
     context.err << render_warning(
                        {.message = left.sentence, .help = {}}, context.color_err, context.redactor)
                 << "\n";
-    if (left.is_obeyed && !stays) {
-      stays = agent::Error{
-          .code = Code::sandbox_violation, .message = std::move(left.sentence), .help = {}};
+    if (left.ends_as && !stays) {
+      stays = agent::Error{.code = *left.ends_as, .message = std::move(left.sentence), .help = {}};
     }
   }
   return stays ? Result<void>(agent::fail(*std::move(stays))) : Result<void>();

@@ -217,8 +217,8 @@ Result<void> SandboxTools::tidy_up() {
   const std::lock_guard lock(mutex_);
   Result<void> ending;
   for (agent::Leftover& left : runner_->tidy_up()) {
-    if (left.is_obeyed) {
-      ending = agent::fail(Code::sandbox_violation, std::move(left.sentence));
+    if (left.ends_as) {
+      ending = agent::fail(*left.ends_as, std::move(left.sentence));
     } else {
       world_.log.warn({.message = std::move(left.sentence)});
     }

@@ -227,10 +227,7 @@ std::expected<UserCommand::Done, std::string> UserCommand::run(
   if (const auto file = scripts_.changed_since(marks); !file.empty()) {
     return std::unexpected(fmt::format("`{}` was changed while it ran", file.string()));
   }
-  if (result.end != ProgramResult::End::exited) {
-    return std::unexpected(failed_end(result, request).message);
-  }
-  if (result.has_violations()) {
+  if (result.end != ProgramResult::End::exited || result.has_violations() || result.unseen) {
     return std::unexpected(failed_end(result, request).message);
   }
   if (result.exit_status != 0 && programs.policy != nullptr) {

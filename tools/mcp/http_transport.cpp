@@ -276,7 +276,7 @@ void HttpTransport::close() {
   }
   start(0, [this](const std::stop_token&) {
     say_farewell();
-    listener_.on_end({.how = "was closed", .changes = {}});
+    listener_.on_end({.how = "was closed"});
   });
 }
 
@@ -691,8 +691,7 @@ void HttpTransport::listen_for_all(const std::stop_token& stop) {
   }
   if (has_served) {
     const std::string& problem = reception.problem();
-    listener_.on_end(
-        {.how = problem.empty() ? "has ended its stream of events" : problem, .changes = {}});
+    listener_.on_end({.how = problem.empty() ? "has ended its stream of events" : problem});
   }
 }
 

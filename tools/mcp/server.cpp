@@ -458,14 +458,18 @@ Result<Server::Connected> Server::start_again(const std::stop_token& stop) {
 }
 
 void Server::take_changes() {
-  for (const sandbox::ProtectedChange& change : session_->end()) {
+  const sandbox::ProtectedEnd looked = session_->end();
+  for (const sandbox::ProtectedChange& change : looked.changes) {
     if (change.outcome != sandbox::ProtectedChange::Outcome::noticed) {
       left_.push_back({.sentence = fmt::format(
                            "what git or errand obeys was changed while the MCP server `{}` ran: {}",
                            spec_.name,
                            change_text(change)),
-                       .is_obeyed = change.outcome == sandbox::ProtectedChange::Outcome::stays});
+                       .ends_as = end_with(change)});
     }
+  }
+  if (looked.trouble) {
+    left_.push_back({.sentence = looked.trouble->message, .ends_as = looked.trouble->code});
   }
 }
 

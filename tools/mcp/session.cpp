@@ -59,7 +59,7 @@ Session::~Session() {
   end();
 }
 
-std::vector<sandbox::ProtectedChange> Session::end() {
+sandbox::ProtectedEnd Session::end() {
   drop_transport();
   std::list<AskedPerson> questions;
   {
@@ -68,7 +68,7 @@ std::vector<sandbox::ProtectedChange> Session::end() {
   }
   questions.clear();
   const std::lock_guard lock(mutex_);
-  return std::exchange(changes_, {});
+  return std::exchange(looked_, {});
 }
 
 Result<void> Session::connect(const OpenTransport& open, const std::stop_token& stop) {
@@ -689,7 +689,7 @@ void Session::hear_end(TalkingProgram::Ended ended) {
   const std::lock_guard lock(mutex_);
   ended_ = std::move(ended.how);
   lost_ = 0;
-  std::ranges::move(ended.changes, std::back_inserter(changes_));
+  looked_ = std::move(ended.looked);
   changed_.notify_all();
 }
 

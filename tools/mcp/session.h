@@ -109,7 +109,7 @@ class Session {
   // Asks it to end, without waiting.
   void close();
   // And waits. What it has changed of what git and errand obey, where nobody has asked before.
-  std::vector<sandbox::ProtectedChange> end();
+  sandbox::ProtectedEnd end();
 
  private:
   struct Open {  // a request that is waited for
@@ -190,9 +190,9 @@ class Session {
   std::optional<std::string> refusal_;  // of that request
   std::string ended_;                   // how; empty: it has not
   int lost_ = 0;  // of a session that is lost: the HTTP status by which the server said so
-  std::vector<sandbox::ProtectedChange> changes_;  // of one that has ended
-  int asking_ = 0;                                 // questions to the person that are open
-  std::chrono::steady_clock::time_point asked_;    // when the last one was answered
+  sandbox::ProtectedEnd looked_;                 // behind one that has ended
+  int asking_ = 0;                               // questions to the person that are open
+  std::chrono::steady_clock::time_point asked_;  // when the last one was answered
   std::list<AskedPerson> questions_;
   std::unique_ptr<Transport> transport_;  // the last member: its threads use the others
 };

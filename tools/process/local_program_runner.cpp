@@ -67,10 +67,10 @@ class NoSigpipe {
   bool was_pending_ = false;
 };
 
-ProgramResult not_started(std::string message, int error_number = 0) {
+ProgramResult not_started(const agent::Error& why) {
   ProgramResult result;
-  result.message = std::move(message);
-  result.error_number = error_number;
+  result.message = why.message;
+  result.is_shortage = why.code == agent::Code::os_failed;
   return result;
 }
 
@@ -167,7 +167,7 @@ ProgramResult Call::run(Supervisor& supervisor) {
   }
   auto running = start(supervisor);
   if (!running) {
-    return not_started(std::move(running.error().message));
+    return not_started(running.error());
   }
   const auto wake = [this] { ::eventfd_write(wake_.get(), 1); };
   const std::stop_callback on_stop(control_.stop, wake);
@@ -176,7 +176,7 @@ ProgramResult Call::run(Supervisor& supervisor) {
   if (running->egress_proxy() >= 0) {
     auto opened = EgressProxy::open(running->egress_proxy(), *sandbox_->hosts(), *dialer_);
     if (!opened) {
-      return not_started(std::move(opened.error().message));
+      return not_started(opened.error());
     }
     egress_proxy = std::move(*opened);
   }
@@ -312,6 +312,7 @@ void Call::check_report(Running& running) {
     case Report::Kind::no_sandbox:
       result_.end = End::not_started;
       result_.error_number = (*report)->value;
+      result_.is_shortage = agent::is_shortage(result_.error_number);
       result_.message = why_not_started(**report, request_, sandbox_);
       return;
   }
@@ -413,9 +414,14 @@ ProgramResult LocalProgramRunner::run(const ProgramRequest& request,
   if (sandbox_ == nullptr) {
     return Call(request, control, nullptr, {}, dialer_).run(supervisor_);
   }
-  const std::string profile = sandbox_->begin();
-  ProgramResult result = Call(request, control, sandbox_, profile, dialer_).run(supervisor_);
-  result.changes = sandbox_->end(profile, result.have_locks_held);
+  const auto profile = sandbox_->begin();
+  if (!profile) {
+    return not_started(profile.error());
+  }
+  ProgramResult result = Call(request, control, sandbox_, *profile, dialer_).run(supervisor_);
+  sandbox::ProtectedEnd looked = sandbox_->end(*profile, result.have_locks_held);
+  result.changes = std::move(looked.changes);
+  result.unseen = std::move(looked.trouble);
   return result;
 }
 
@@ -448,7 +454,7 @@ ProgramTurns::Turn LocalProgramRunner::begin_turn(const std::stop_token& stop) {
 
 void LocalProgramRunner::before_writing() {
   if (sandbox_ != nullptr) {
-    sandbox_->note_writing();
+    (void)sandbox_->note_writing();  // what it could not look at, the sweep says
   }
 }
 
@@ -466,8 +472,10 @@ std::vector<agent::Leftover> LocalProgramRunner::tidy_up() {
                          "what git or errand would obey was made while this run's tools "
                          "were at work: {}",
                          change_text(change));
-    left.push_back({.sentence = std::move(sentence),
-                    .is_obeyed = change.outcome == sandbox::ProtectedChange::Outcome::stays});
+    left.push_back({.sentence = std::move(sentence), .ends_as = end_with(change)});
+  }
+  if (sweep.trouble) {
+    left.push_back({.sentence = sweep.trouble->message, .ends_as = sweep.trouble->code});
   }
   if (!sweep.is_whole) {
     left.push_back({.sentence = "not every folder could be searched for what git or errand would "

@@ -58,6 +58,12 @@ std::string change_text(const sandbox::ProtectedChange& change) {
   std::unreachable();
 }
 
+std::optional<agent::Code> end_with(const sandbox::ProtectedChange& change) {
+  return change.outcome == ProtectedChange::Outcome::stays
+             ? std::optional(agent::Code::sandbox_violation)
+             : std::nullopt;
+}
+
 Output failed_end(const ProgramResult& result, const ProgramRequest& request) {
   using agent::Code;
   const std::string program = request.argv.empty() ? "" : request.argv.front();
@@ -94,9 +100,7 @@ Output failed_end(const ProgramResult& result, const ProgramRequest& request) {
       break;
     case End::not_started:
     case End::lost:
-      output =
-          failure(agent::is_shortage(result.error_number) ? Code::os_failed : Code::tool_failed,
-                  result.message);
+      output = failure(result.is_shortage ? Code::os_failed : Code::tool_failed, result.message);
       break;
   }
   if (result.has_violations()) {
@@ -106,10 +110,12 @@ Output failed_end(const ProgramResult& result, const ProgramRequest& request) {
                                  fmt::join(described(result.changes), ", ")),
                      "Leave these files alone; say what you want changed in them.");
     output.exit_status = exit_status;
-    output.is_fatal = std::ranges::any_of(result.changes, [](const ProtectedChange& change) {
-      return change.outcome == ProtectedChange::Outcome::stays;
-    });
+    output.is_fatal = std::ranges::any_of(
+        result.changes, [](const ProtectedChange& change) { return end_with(change).has_value(); });
+  } else if (result.unseen) {
+    output = failure(result.unseen->code, result.unseen->message, result.unseen->help);
   }
+  output.is_fatal = output.is_fatal || result.unseen;
   if (result.survivors > 0) {
     output.message += fmt::format("; {} of its processes could not be ended", result.survivors);
   }

@@ -3,6 +3,7 @@
 #include "tools/process/program_runner.h"
 #include "tools/tool.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,8 @@ void tell_notes(std::string& text, const ProgramResult& result);
 
 // "`PATH` was put back".
 std::string change_text(const sandbox::ProtectedChange& change);
+// As what a run ends that has nothing worse behind it; nullopt: well.
+std::optional<agent::Code> end_with(const sandbox::ProtectedChange& change);
 
 // Puts `line` on a line of its own at the end of `text`.
 void append_line(std::string& text, std::string_view line);

@@ -60,12 +60,14 @@ struct ProgramResult {
   int signal = 0;                 // when signalled
   bool is_out_of_memory = false;  // when signalled: for more memory than the sandbox allows
   int error_number = 0;           // when not_started; 0: see `message`
+  bool is_shortage = false;       // when not_started: the machine lacks something
   std::string message;            // when not_started or lost: why, in one line
   Captured output;
   Captured errors;                                // stderr, unless it was merged
   int survivors = 0;                              // processes of the call that could not be ended
   bool have_locks_held = false;                   // Report's
   std::vector<sandbox::ProtectedChange> changes;  // of what git and errand obey
+  std::optional<agent::Error> unseen;             // os.failed: nobody could look for them
   std::vector<std::string> refused;               // "HOST:PORT" that it may not reach and tried to
 
   bool has_violations() const {
@@ -74,7 +76,7 @@ struct ProgramResult {
     });
   }
   bool has_exited_cleanly() const {
-    return end == End::exited && survivors == 0 && !has_violations();
+    return end == End::exited && survivors == 0 && !has_violations() && !unseen;
   }
 };
 
@@ -84,8 +86,8 @@ class TalkingProgram {
   static constexpr std::size_t k_most_line = 64u << 20;  // a longer one ends it
 
   struct Ended {
-    std::string how;                                // in words that follow a name
-    std::vector<sandbox::ProtectedChange> changes;  // ProgramResult's
+    std::string how;                    // in words that follow a name
+    sandbox::ProtectedEnd looked = {};  // at what git and errand obey
   };
   // Called on a thread of the program's own.
   struct Listener {

@@ -132,15 +132,20 @@ bool is_of_the_system(const fs::path& place) {
          });
 }
 
-std::vector<std::string> writable_by_git(const fs::path& workspace, const sandbox::Policy& policy) {
+Result<std::vector<std::string>> writable_by_git(const fs::path& workspace,
+                                                 const sandbox::Policy& policy) {
   std::vector<std::string> named;
   std::error_code error;
   const fs::path top = fs::weakly_canonical(workspace, error);
-  for (const sandbox::NamedByGit& one : sandbox::named_by_git(top)) {
+  sandbox::Sight sight;
+  for (const sandbox::NamedByGit& one : sandbox::named_by_git(top, sight)) {
     if (policy.writing(one.path) == sandbox::Verdict::allowed) {
       named.push_back(
           fmt::format("`{}` names `{}`", one.setting, one.path.lexically_proximate(top).string()));
     }
+  }
+  if (auto trouble = sight.trouble()) {
+    return fail(*std::move(trouble));
   }
   return named;
 }
@@ -224,7 +229,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
     TRY_ASSIGN(sandbox->hosts_, HostList::create(spec.allow_hosts));
   }
   if (options.writes) {
-    sandbox->named_by_git_ = writable_by_git(options.workspace, sandbox->policy_);
+    TRY_ASSIGN(sandbox->named_by_git_, writable_by_git(options.workspace, sandbox->policy_));
   }
   if (options.runs_programs) {
     TRY(sandbox->try_out(spec));
@@ -249,8 +254,10 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
   profile_.untouchable = {::getpid(), supervisor_->zygote()};
   neighbours_ = partly_closed(profile_.reading);
   in_force_.add(Layer::mounts);  // as long as nothing else is known
-  const std::string profile = next_profile();
-  end(profile, true);
+  TRY_ASSIGN(const std::string profile, next_profile());
+  if (auto looked = end(profile, true); looked.trouble) {
+    return fail(*std::move(looked.trouble));
+  }
   auto layers = supervisor_->try_profile(profile);
   if (!layers) {
     layers = supervisor_->try_profile(profile);
@@ -393,19 +400,20 @@ std::vector<struct stat> Sandbox::look_at_neighbours() const {
   return now;
 }
 
-std::string Sandbox::begin() {
-  note_writing();
-  std::string profile = next_profile();
+Result<std::string> Sandbox::begin() {
+  TRY(note_writing());
+  TRY_ASSIGN(std::string profile, next_profile());
   keep_survey();
   return profile;
 }
 
-void Sandbox::note_writing() {
+Result<void> Sandbox::note_writing() {
   if (is_swept_) {
-    protected_->survey();
-    keep_survey();
     is_written_ = true;
+    TRY(protected_->survey());
+    keep_survey();
   }
+  return {};
 }
 
 void Sandbox::keep_survey() {
@@ -419,11 +427,11 @@ void Sandbox::keep_survey() {
   }
 }
 
-std::string Sandbox::next_profile() {
+Result<std::string> Sandbox::next_profile() {
   if (supervisor_ == nullptr) {  // an empty profile would confine nothing
     throw std::logic_error("a program for a sandbox that was opened for file tools alone");
   }
-  const std::uint64_t files = protected_->begin(in_force_.has(Layer::mounts));
+  TRY_ASSIGN(const std::uint64_t files, protected_->begin(in_force_.has(Layer::mounts)));
   const std::scoped_lock lock(mutex_);
   std::vector<struct stat> denied = find_denied();
   std::vector<struct stat> neighbours = look_at_neighbours();
@@ -439,19 +447,18 @@ std::string Sandbox::next_profile() {
   return encoded_;
 }
 
-std::vector<sandbox::ProtectedChange> Sandbox::end(const std::string& profile,
-                                                   bool have_locks_held) {
+sandbox::ProtectedEnd Sandbox::end(const std::string& profile, bool have_locks_held) {
   {
     const std::scoped_lock lock(mutex_);
     if (profile != encoded_) {  // it became another one while the program ran
       supervisor_->retire(profile);
     }
   }
-  std::vector<sandbox::ProtectedChange> changes = protected_->end(have_locks_held);
-  if (!changes.empty()) {
+  sandbox::ProtectedEnd end = protected_->end(have_locks_held);
+  if (!end.changes.empty()) {
     keep_survey();  // what was put back is another file or folder
   }
-  return changes;
+  return end;
 }
 
 sandbox::ProtectedFiles::Sweep Sandbox::sweep() {

@@ -85,20 +85,20 @@ class Sandbox {
   bool keeps(const std::filesystem::path& place, bool is_writing) const;
 
   // Before each program: its profile. Where another file or folder stands at a place that the last
-  // one named, that is another profile.
-  std::string begin();
+  // one named, that is another profile. As ProtectedFiles::begin fails.
+  agent::Result<std::string> begin();
   // After it, with that profile: what it has changed or made of what git and errand obey, and what
   // came of that.
-  std::vector<sandbox::ProtectedChange> end(const std::string& profile, bool have_locks_held);
+  sandbox::ProtectedEnd end(const std::string& profile, bool have_locks_held);
   // Before a file tool writes, and by begin(): the first time, it looks at what is there.
-  void note_writing();
+  agent::Result<void> note_writing();
   // At the run's end: what was made somewhere below. Once more only after further writing.
   sandbox::ProtectedFiles::Sweep sweep();
 
  private:
   Sandbox(sandbox::Policy policy, Supervisor* supervisor);
   std::vector<std::string> names_of(bool are_in_force) const;
-  std::string next_profile();
+  agent::Result<std::string> next_profile();
   void keep_survey();
   std::uintptr_t name_of_survey() const { return reinterpret_cast<std::uintptr_t>(this); }
   std::vector<struct stat> find_denied();

@@ -156,7 +156,9 @@ agent::Result<void> LocalTalkingProgram::start(Supervisor& supervisor, agent::Di
   input_ = std::move(in.write);
   output_ = std::move(out.read);
   error_output_ = std::move(err.read);
-  profile_ = sandbox_ != nullptr ? sandbox_->begin() : "";
+  if (sandbox_ != nullptr) {
+    TRY_ASSIGN(profile_, sandbox_->begin());
+  }
   auto spawned = spawn(supervisor, dialer, in.read.get(), out.write.get(), err.write.get());
   if (!spawned && sandbox_ != nullptr) {
     sandbox_->end(profile_, false);
@@ -394,9 +396,9 @@ void LocalTalkingProgram::finish() {
   if (!line_.empty() && listener_.on_rest) {
     listener_.on_rest(std::exchange(line_, {}));
   }
-  Ended ended{.how = how_, .changes = {}};
+  Ended ended{.how = how_};
   if (sandbox_ != nullptr) {
-    ended.changes = sandbox_->end(profile_, have_locks_held_);
+    ended.looked = sandbox_->end(profile_, have_locks_held_);
   }
   listener_.on_end(std::move(ended));
 }

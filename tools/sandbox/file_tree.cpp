@@ -9,9 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <dirent.h>
 #include <fcntl.h>
-#include <memory>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -31,32 +29,23 @@ constexpr int k_most_names = 200;      // then numbers that nobody has taken bef
 constexpr std::size_t k_shorter = 16;  // bytes less of a name that is too long
 constexpr int k_way = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-// The names in an open folder; it stays open.
-std::vector<std::string> names_in(int folder) {
-  std::vector<std::string> names;
-  const int own = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(own < 0 ? nullptr : ::fdopendir(own),
-                                                    ::closedir);
-  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") {
-      names.emplace_back(name);
-    }
-  }
-  return names;
-}
-
-std::optional<std::string> content_of(int folder, const char* name, const struct stat& status) {
+std::optional<std::string> content_of(int folder,
+                                      const fs::path& path,
+                                      const struct stat& status,
+                                      Sight& sight) {
+  const std::string name = path.filename();
   std::string content(static_cast<std::size_t>(status.st_size), '\0');
   if (S_ISLNK(status.st_mode)) {
-    const ssize_t got = ::readlinkat(folder, name, content.data(), content.size());
+    const ssize_t got = ::readlinkat(folder, name.c_str(), content.data(), content.size());
+    sight.failed(got < 0 ? errno : 0, path);
     return got == status.st_size ? std::optional(content) : std::nullopt;
   }
-  const Descriptor file(::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const Descriptor file = sight.open(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   std::size_t done = 0;
   while (file && done < content.size()) {
     const ssize_t got = ::read(file.get(), content.data() + done, content.size() - done);
     if (got <= 0) {
+      sight.failed(got < 0 ? errno : 0, path);
       break;
     }
     done += static_cast<std::size_t>(got);
@@ -88,6 +77,9 @@ enum class Way : std::uint8_t { as_it_is, open, make };
 // The folder that holds the path, entered step by step. Empty where it cannot be.
 Descriptor parent_of(const fs::path& path, Way way) {
   Descriptor folder(::open("/", k_way));
+  if (!folder) {
+    return {};
+  }
   for (const fs::path& part : path.parent_path().relative_path()) {
     Descriptor next(::openat(folder.get(), part.c_str(), k_way));
     if (!next && errno == EACCES && way != Way::as_it_is) {
@@ -133,7 +125,10 @@ bool looks_the_same(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
-FileTree FileTree::read(const fs::path& path, std::size_t& room, const FileTree* before) {
+FileTree FileTree::read(const fs::path& path,
+                        std::size_t& room,
+                        Sight& sight,
+                        const FileTree* before) {
   FileTree tree;
   tree.path_ = path;
   std::vector<fs::path> left{path};
@@ -144,15 +139,16 @@ FileTree FileTree::read(const fs::path& path, std::size_t& room, const FileTree*
     const std::string name = at.filename();
     Entry entry;
     if (!parent || ::fstatat(parent.get(), name.c_str(), &entry.status, AT_SYMLINK_NOFOLLOW) != 0) {
+      sight.failed(errno, at);
       continue;
     }
     if (S_ISDIR(entry.status.st_mode)) {
-      const Descriptor folder(
-          ::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      const Descriptor folder =
+          sight.open(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
       entry.is_known = static_cast<bool>(folder);
-      for (const std::string& inner :
-           folder ? names_in(folder.get()) : std::vector<std::string>()) {
-        left.push_back(at / inner);
+      for (const Sight::Named& inner :
+           folder ? sight.entries_of(folder.get()) : std::vector<Sight::Named>()) {
+        left.push_back(at / inner.name);
       }
     } else if (S_ISREG(entry.status.st_mode) || S_ISLNK(entry.status.st_mode)) {
       const auto size = static_cast<std::size_t>(entry.status.st_size);
@@ -162,7 +158,7 @@ FileTree FileTree::read(const fs::path& path, std::size_t& room, const FileTree*
           looks_the_same(known->second.status, entry.status)) {
         content = known->second.content;
       } else if (size <= room) {
-        content = content_of(parent.get(), name.c_str(), entry.status);
+        content = content_of(parent.get(), at, entry.status, sight);
       }
       entry.is_known = content.has_value() && size <= room;
       room -= entry.is_known ? size : 0;

@@ -1,6 +1,8 @@
 // A file or folder as it was, with all that was in it: to see later what became of it, and to put
 // it back. Never follows a link that somebody may have put in the way.
 #pragma once
+#include "tools/sandbox/sight.h"
+
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -18,6 +20,7 @@ class FileTree {
   // `before` has and looks the same from outside is not read again.
   static FileTree read(const std::filesystem::path& path,
                        std::size_t& room,
+                       Sight& sight,
                        const FileTree* before = nullptr);
 
   bool is_there() const { return !entries_.empty(); }

@@ -32,7 +32,7 @@ fs::path handle_of(const agent::Descriptor& folder) {
   return fmt::format("/proc/self/fd/{}", folder.get());
 }
 
-ObeyedPlace::Identity identity_of(int folder, const char* name) {
+ObeyedPlace::Identity identity_of(int folder, const char* name, Sight& sight) {
   struct statx status = {};
   ObeyedPlace::Identity identity;
   if (::statx(
@@ -43,6 +43,8 @@ ObeyedPlace::Identity identity_of(int folder, const char* name) {
     if ((status.stx_mask & STATX_BTIME) != 0) {
       identity.birth = {status.stx_btime.tv_sec, status.stx_btime.tv_nsec};
     }
+  } else {
+    sight.failed(errno, name);
   }
   return identity;
 }
@@ -111,6 +113,7 @@ class Look {
                                                       ::closedir);
     is_whole_ = is_whole_ && entries != nullptr;
     bool has_head = false;
+    Sight sight;
     std::vector<ObeyedPlace> obeyed;
     while (entries != nullptr) {
       errno = 0;
@@ -131,15 +134,19 @@ class Look {
       if (const auto kind = kind_of(level, *entry)) {
         obeyed.push_back({.path = level.path / name,
                           .kind = *kind,
-                          .identity = identity_of(level.folder.get(), entry->d_name)});
+                          .identity = identity_of(level.folder.get(), entry->d_name, sight)});
       } else if (is_folder(level, *entry)) {
         level.inner.emplace_back(name);
       }
     }
-    if (has_head && is_git_folder(handle_of(level.folder))) {
+    if (has_head && is_git_folder(handle_of(level.folder), sight)) {
       obeyed.push_back({.path = level.path,
                         .kind = ObeyedPlace::Kind::repository,
-                        .identity = identity_of(level.folder.get(), "")});
+                        .identity = identity_of(level.folder.get(), "", sight)});
+    }
+    if (!sight.is_whole()) {
+      is_whole_ = false;
+      return;
     }
     for (const ObeyedPlace& place : obeyed) {  // not before: it may change the folder
       const fs::path now = found_(place);
@@ -174,8 +181,8 @@ class Look {
 
 }  // namespace
 
-ObeyedPlace::Identity identity_of(const fs::path& path) {
-  return identity_of(AT_FDCWD, path.c_str());
+ObeyedPlace::Identity identity_of(const fs::path& path, Sight& sight) {
+  return identity_of(AT_FDCWD, path.c_str(), sight);
 }
 
 bool find_obeyed_below(const std::vector<fs::path>& roots, const FoundObeyed& found) {

@@ -1,5 +1,7 @@
 // What git and errand would obey anywhere below folders that programs may write.
 #pragma once
+#include "tools/sandbox/sight.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -23,7 +25,7 @@ struct ObeyedPlace {
   Identity identity = {};
 };
 
-ObeyedPlace::Identity identity_of(const std::filesystem::path& path);
+ObeyedPlace::Identity identity_of(const std::filesystem::path& path, Sight& sight);
 
 // Where it stands now; empty: as it was.
 using FoundObeyed = std::function<std::filesystem::path(const ObeyedPlace&)>;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -131,16 +132,16 @@ ObeyedSurvey decoded(const Cbor& kept) {
 }
 
 // Nullopt: nobody but errand writes it, and this is of another version; or its folders are others.
-std::optional<ObeyedSurvey> read_survey(const fs::path& file) {
-  const agent::Descriptor opened(
-      ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+std::optional<ObeyedSurvey> read_survey(const fs::path& file, Sight& sight) {
+  const agent::Descriptor opened = sight.open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   struct stat status = {};
   if (!opened || ::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_size > k_largest) {
     return std::nullopt;
   }
   std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  if (::read(opened.get(), bytes.data(), bytes.size()) != status.st_size) {
+  if (const ssize_t got = ::read(opened.get(), bytes.data(), bytes.size()); got != status.st_size) {
+    sight.failed(got < 0 ? errno : 0, file);
     return std::nullopt;
   }
   const Cbor kept = Cbor::from_cbor(bytes, true, false);
@@ -154,13 +155,11 @@ std::optional<ObeyedSurvey> read_survey(const fs::path& file) {
   }
 }
 
-std::vector<fs::path> surveys_in(const fs::path& folder) {
-  std::error_code error;
+std::vector<fs::path> surveys_in(const fs::path& folder, Sight& sight) {
   std::vector<fs::path> files;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().filename().native().starts_with(k_prefix)) {
-      files.push_back(entry->path());
+  for (const Sight::Named& entry : sight.entries_of(folder)) {
+    if (entry.name.starts_with(k_prefix)) {
+      files.push_back(folder / entry.name);
     }
   }
   return files;
@@ -187,14 +186,14 @@ void forget_survey(const fs::path& folder, std::uintptr_t name) {
   ::unlink(file_of(folder, name).c_str());
 }
 
-bool has_surveys(const fs::path& folder) {
-  return !surveys_in(folder).empty();
+bool has_surveys(const fs::path& folder, Sight& sight) {
+  return !surveys_in(folder, sight).empty();
 }
 
-std::vector<ObeyedSurvey> read_surveys(const fs::path& folder) {
+std::vector<ObeyedSurvey> read_surveys(const fs::path& folder, Sight& sight) {
   std::vector<ObeyedSurvey> surveys;
-  for (const fs::path& file : surveys_in(folder)) {
-    if (auto survey = read_survey(file)) {
+  for (const fs::path& file : surveys_in(folder, sight)) {
+    if (auto survey = read_survey(file, sight)) {
       surveys.push_back(*std::move(survey));
     }
   }
@@ -202,7 +201,8 @@ std::vector<ObeyedSurvey> read_surveys(const fs::path& folder) {
 }
 
 void forget_surveys(const fs::path& folder) {
-  for (const fs::path& file : surveys_in(folder)) {
+  Sight unheeded;
+  for (const fs::path& file : surveys_in(folder, unheeded)) {
     ::unlink(file.c_str());
   }
 }

@@ -3,6 +3,7 @@
 // process was killed sees by it what that has left (ProtectedFiles::sweep_after_kill).
 #pragma once
 #include "tools/sandbox/obeyed_below.h"
+#include "tools/sandbox/sight.h"
 
 #include <cstdint>
 #include <ctime>
@@ -32,11 +33,11 @@ struct ObeyedSurvey {
 void keep_survey(const ObeyedSurvey& survey, const ObeyedSurvey::Path& folder, std::uintptr_t name);
 void forget_survey(const ObeyedSurvey::Path& folder, std::uintptr_t name);
 
-bool has_surveys(const std::filesystem::path& folder);
+bool has_surveys(const std::filesystem::path& folder, Sight& sight);
 
 // Those in that folder. Not of roots of which one is another folder than then (the machine was
 // started anew, or another disk is there): a file's number tells nothing.
-std::vector<ObeyedSurvey> read_surveys(const std::filesystem::path& folder);
+std::vector<ObeyedSurvey> read_surveys(const std::filesystem::path& folder, Sight& sight);
 // Once what they tell is done.
 void forget_surveys(const std::filesystem::path& folder);
 

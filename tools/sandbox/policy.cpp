@@ -409,6 +409,7 @@ fs::path nearest_there(fs::path path) {
 
 Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   Policy policy;
+  Sight sight;
   policy.is_read_only_ = spec.mode == SandboxSpec::Mode::read_only;
   policy.is_for_git_ = around.writes_repository;
   std::erase_if(around.own, [](const fs::path& folder) { return folder.is_relative(); });
@@ -430,15 +431,18 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   if (spec.mode == SandboxSpec::Mode::workspace_write && around.writes) {
     TRY_ASSIGN(fs::path workspace, checked_workspace(around));
     if (around.writes_repository) {
-      policy.repository_ = own_repository(workspace);
+      policy.repository_ = own_repository(workspace, sight);
     }
     policy.writable_.push_back(std::move(workspace));
   }
   policy.roots_ = outermost(policy.writable_);
   std::ranges::for_each(around.obeyed, [&](const fs::path& name) { policy.keep(name); });
-  policy.tops_ = checked_out(policy.roots_);
-  std::ranges::for_each(obeyed_links(policy.tops_),
+  policy.tops_ = checked_out(policy.roots_, sight);
+  std::ranges::for_each(obeyed_links(policy.tops_, sight),
                         [&](const fs::path& link) { policy.keep(link); });
+  if (auto trouble = sight.trouble()) {
+    return agent::fail(*std::move(trouble));
+  }
   std::ranges::copy_if(named, std::back_inserter(policy.allowed_), [&](const fs::path& place) {
     return has_obeyed_name(place) || is_git_folder(place) ||
            std::ranges::find(policy.obeyed_, place) != policy.obeyed_.end();

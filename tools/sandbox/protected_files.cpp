@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
 #include <iterator>
@@ -21,56 +22,38 @@
 namespace tools::sandbox {
 namespace {
 
-using agent::Descriptor;
 namespace fs = std::filesystem;
+using Status = struct stat;
 using Outcome = ProtectedChange::Outcome;
 
 constexpr std::size_t k_most_bytes = 16u << 20;       // of all places together
 constexpr std::size_t k_most_of_one_file = 1u << 20;  // of what is compared alone
 constexpr std::size_t k_most_refs = 10'000;
 
-struct Named {
-  std::string name;
-  unsigned char type;
-};
-
-std::vector<Named> entries_of(const fs::path& folder) {
-  std::vector<Named> entries;
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), ::closedir);
-  while (const dirent* entry = open != nullptr ? ::readdir(open.get()) : nullptr) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") {
-      entries.push_back({.name = std::string(name), .type = entry->d_type});
-    }
-  }
-  return entries;
-}
-
-void note(const fs::path& path, std::vector<struct stat>& all) {
-  struct stat status = {};
-  if (::lstat(path.c_str(), &status) == 0) {
-    status.st_atim = {};  // who reads it changes nothing
-    all.push_back(status);
+void note(const fs::path& path, std::vector<struct stat>& all, Sight& sight) {
+  if (auto status = sight.lstat(path)) {
+    status->st_atim = {};  // who reads it changes nothing
+    all.push_back(*status);
   }
 }
 
 // Objects by their folders, refs and their logs one by one: enough to see that something was
 // written.
-std::vector<struct stat> data_of(const fs::path& git) {
+std::vector<struct stat> data_of(const fs::path& git, Sight& sight) {
   std::vector<struct stat> all;
   for (const char* name :
        {"HEAD", "index", "packed-refs", "ORIG_HEAD", "FETCH_HEAD", "objects/pack"}) {
-    note(git / name, all);
+    note(git / name, all, sight);
   }
   for (int first = 0; first < 256; ++first) {
-    note(git / "objects" / fmt::format("{:02x}", first), all);
+    note(git / "objects" / fmt::format("{:02x}", first), all, sight);
   }
   std::vector<fs::path> left{git / "reftable", git / "logs", git / "refs"};
   while (!left.empty() && all.size() < k_most_refs) {
     const fs::path at = std::move(left.back());
     left.pop_back();
-    for (const Named& entry : entries_of(at)) {
-      note(at / entry.name, all);
+    for (const Sight::Named& entry : sight.entries_of(at)) {
+      note(at / entry.name, all, sight);
       if (entry.type == DT_DIR) {
         left.push_back(at / entry.name);
       }
@@ -79,10 +62,10 @@ std::vector<struct stat> data_of(const fs::path& git) {
   return all;
 }
 
-std::set<std::pair<fs::path, std::string>> oddities_in(const fs::path& git) {
+std::set<std::pair<fs::path, std::string>> oddities_in(const fs::path& git, Sight& sight) {
   std::set<std::pair<fs::path, std::string>> odd;
-  for (const fs::path& index : indexes_of(git)) {
-    for (std::string& oddity : oddities_of(index)) {
+  for (const fs::path& index : indexes_of(git, sight)) {
+    for (std::string& oddity : oddities_of(index, sight)) {
       odd.emplace(index, std::move(oddity));
     }
   }
@@ -104,16 +87,16 @@ bool is_same_folder(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mode == b.st_mode;
 }
 
-bool is_link(const fs::path& path) {
-  struct stat status = {};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+bool is_link(const fs::path& path, Sight& sight) {
+  const auto status = sight.lstat(path);
+  return status && S_ISLNK(status->st_mode);
 }
 
 // Whether a file has another one, by a hard link, or one in this folder has: no mount is over that.
-bool has_other_names(const fs::path& path) {
-  const auto has_some = [](const fs::path& file) {
-    struct stat found = {};
-    return ::lstat(file.c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink > 1;
+bool has_other_names(const fs::path& path, Sight& sight) {
+  const auto has_some = [&](const fs::path& file) {
+    const auto found = sight.lstat(file);
+    return found && S_ISREG(found->st_mode) && found->st_nlink > 1;
   };
   std::error_code error;
   fs::recursive_directory_iterator entry(path, error);
@@ -122,19 +105,16 @@ bool has_other_names(const fs::path& path) {
       return true;
     }
   }
+  sight.heed(error, path);
   return has_some(path);
 }
 
-bool is_there(const fs::path& path) {
-  struct stat status = {};
-  return ::lstat(path.c_str(), &status) == 0;
-}
-
 // A file system that does not say when something was made says at least when it was changed.
-bool is_made_since(const fs::path& path, const timespec& since) {
+bool is_made_since(const fs::path& path, const timespec& since, Sight& sight) {
   struct statx status = {};
   if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME | STATX_CTIME, &status) !=
       0) {
+    sight.failed(errno, path);
     return false;
   }
   const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
@@ -143,10 +123,9 @@ bool is_made_since(const fs::path& path, const timespec& since) {
          std::pair(static_cast<long long>(since.tv_sec), since.tv_nsec);
 }
 
-bool is_folder(const Named& entry, const fs::path& path) {
-  struct stat status = {};
-  return entry.type == DT_DIR || (entry.type == DT_UNKNOWN && ::lstat(path.c_str(), &status) == 0 &&
-                                  S_ISDIR(status.st_mode));
+bool is_folder(const Sight::Named& entry, const fs::path& path, Sight& sight) {
+  const auto status = entry.type == DT_UNKNOWN ? sight.lstat(path) : std::nullopt;
+  return entry.type == DT_DIR || (status && S_ISDIR(status->st_mode));
 }
 
 }  // namespace
@@ -179,41 +158,46 @@ bool ProtectedFiles::holds(const FileTree& tree, const Path& place) const {
 }
 
 // What needs no look behind mounts that held.
-void ProtectedFiles::look_by_name(State& state, const State& before, const Path& top) const {
+void ProtectedFiles::look_by_name(State& state,
+                                  const State& before,
+                                  const Path& top,
+                                  Sight& sight) const {
   std::size_t room = k_most_bytes;
-  for (const Named& entry : entries_of(top)) {
+  for (const Sight::Named& entry : sight.entries_of(top)) {
     const Path path = top / entry.name;
     const bool was_there = before.places.contains(path) || before.folders.contains(path);
     if (!is_obeyed_name(entry.name) || is_allowed(path) || (was_there && is_mounted(path))) {
       continue;
     }
-    if (is_folder(entry, path) && is_obeyed_anywhere(entry.name) && !was_there) {
+    if (is_folder(entry, path, sight) && is_obeyed_anywhere(entry.name) && !was_there) {
       state.folders.emplace(path, GitFolder());
     } else {
-      state.places.emplace(path, FileTree::read(path, room));
+      state.places.emplace(path, FileTree::read(path, room, sight));
     }
   }
-  if (!before.folders.contains(top) && is_git_folder(top)) {
+  if (!before.folders.contains(top) && is_git_folder(top, sight)) {
     state.folders.emplace(top, GitFolder());
   }
 }
 
 bool ProtectedFiles::is_untouched(const State& state) const {
+  Sight sight;
   std::size_t names = 0;
   for (const Path& top : state.tops) {
-    for (const Named& entry : entries_of(top)) {
+    for (const Sight::Named& entry : sight.entries_of(top)) {
       const Path path = top / entry.name;
       if (is_obeyed_name(entry.name) && !is_allowed(path)) {
         names += state.places.contains(path) || state.folders.contains(path) ? 0 : 1;
       }
     }
-    names += is_git_folder(top) && !state.folders.contains(top) ? 1 : 0;
+    names += is_git_folder(top, sight) && !state.folders.contains(top) ? 1 : 0;
   }
   names += static_cast<std::size_t>(std::ranges::count_if(options_.files, [&](const Path& file) {
-    return !state.places.contains(file) && !is_allowed(file) && is_there(file);
+    return !state.places.contains(file) && !is_allowed(file) && sight.is_there(file);
   }));
-  names += static_cast<std::size_t>(std::ranges::count_if(options_.crossed, is_link));
-  return names == 0 && !state.tops.empty() &&
+  names += static_cast<std::size_t>(std::ranges::count_if(
+      options_.crossed, [&](const Path& folder) { return is_link(folder, sight); }));
+  return names == 0 && sight.is_whole() && !state.tops.empty() &&
          std::ranges::all_of(state.places,
                              [](const auto& one) { return one.second.looks_untouched(); }) &&
          std::ranges::all_of(state.watched, [](const auto& one) {
@@ -225,21 +209,22 @@ bool ProtectedFiles::is_untouched(const State& state) const {
 
 ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
                                            const State* before,
-                                           Scope scope) const {
+                                           Scope scope,
+                                           Sight& sight) const {
   State state;
   if (scope == Scope::by_name) {
     for (const Path& top : tops) {
-      look_by_name(state, *before, top);
+      look_by_name(state, *before, top, sight);
     }
     std::size_t room = k_most_bytes;
     for (const Path& file : options_.files) {
-      if (!before->places.contains(file) && !is_allowed(file) && is_there(file)) {
-        state.places.emplace(file, FileTree::read(file, room));
+      if (!before->places.contains(file) && !is_allowed(file) && sight.is_there(file)) {
+        state.places.emplace(file, FileTree::read(file, room, sight));
       }
     }
     for (const Path& folder : options_.crossed) {
-      if (is_link(folder)) {
-        state.places.emplace(folder, FileTree::read(folder, room));
+      if (is_link(folder, sight)) {
+        state.places.emplace(folder, FileTree::read(folder, room, sight));
       }
     }
     state.tops = std::move(tops);
@@ -247,22 +232,22 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
   }
   std::size_t room = k_most_bytes;
   const auto add_place = [&](const Path& path) {
-    if (!is_ours(path) || !is_there(path)) {
+    if (!is_ours(path) || !sight.is_there(path)) {
       return;
     }
     const auto known = before != nullptr ? before->places.find(path) : state.places.end();
     const bool is_known = before != nullptr && known != before->places.end();
-    state.places.emplace(path, FileTree::read(path, room, is_known ? &known->second : nullptr));
+    state.places.emplace(path,
+                         FileTree::read(path, room, sight, is_known ? &known->second : nullptr));
   };
   for (std::size_t at = 0; at < tops.size(); ++at) {
-    const Repository repository = find_repository(tops[at]);
+    const Repository repository = find_repository(tops[at], sight);
     for (const Path& folder : repository.folders) {
-      GitFolder found{.handle = Descriptor(
-                          ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))};
+      GitFolder found{.handle = sight.open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW)};
       if (is_ours(folder) && found.handle && ::fstat(found.handle.get(), &found.status) == 0) {
-        found.data = scope == Scope::all ? data_of(folder) : std::vector<struct stat>();
+        found.data = scope == Scope::all ? data_of(folder, sight) : std::vector<struct stat>();
         if (scope == Scope::all || !is_mounted(folder)) {
-          found.oddities = oddities_in(folder);
+          found.oddities = oddities_in(folder, sight);
         }
         state.folders.emplace(folder, std::move(found));
         std::vector<Path> telling{folder, folder / "modules", folder / "worktrees"};
@@ -270,9 +255,7 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
           telling.push_back(folder.parent_path());
         }
         for (const Path& watched : telling) {
-          struct stat status = {};
-          ::lstat(watched.c_str(), &status);
-          state.watched.emplace_back(watched, status);
+          state.watched.emplace_back(watched, sight.lstat(watched).value_or(Status()));
         }
       }
     }
@@ -282,7 +265,7 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
         tops.push_back(tree);
       }
     }
-    for (const Named& entry : entries_of(tops[at])) {
+    for (const Sight::Named& entry : sight.entries_of(tops[at])) {
       const Path path = tops[at] / entry.name;
       if (is_obeyed_name(entry.name) && !state.folders.contains(path)) {
         add_place(path);
@@ -291,12 +274,12 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
   }
   std::ranges::for_each(options_.files, add_place);
   for (const Path& folder : options_.crossed) {
-    if (is_link(folder)) {
+    if (is_link(folder, sight)) {
       add_place(folder);
     }
   }
   state.tops = std::move(tops);
-  look_beside_data(state, before, room, scope);
+  look_beside_data(state, before, room, scope, sight);
   state.is_behind_mounts = std::ranges::all_of(state.places, [&](const auto& one) {
     return holds(one.second, one.first) ||
            (std::ranges::find(state.tops, one.first.parent_path()) != state.tops.end() &&
@@ -306,10 +289,8 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
 }
 
 // After all else, which then has its room.
-void ProtectedFiles::look_beside_data(State& state,
-                                      const State* before,
-                                      std::size_t& room,
-                                      Scope scope) const {
+void ProtectedFiles::look_beside_data(
+    State& state, const State* before, std::size_t& room, Scope scope, Sight& sight) const {
   if (options_.is_for_git) {
     return;
   }
@@ -318,36 +299,39 @@ void ProtectedFiles::look_beside_data(State& state,
     if (is_ours(path) && !state.places.contains(path) && !aside_.contains(path)) {
       const auto known = before != nullptr ? before->places.find(path) : state.places.end();
       const bool is_known = before != nullptr && known != before->places.end();
-      state.places.emplace(path, FileTree::read(path, room, is_known ? &known->second : nullptr));
+      state.places.emplace(path,
+                           FileTree::read(path, room, sight, is_known ? &known->second : nullptr));
     }
   };
   for (const auto& [git, folder] : state.folders) {
     const bool is_top = std::ranges::find(state.tops, git) != state.tops.end();
     const bool looks_into_data = scope == Scope::all || !is_mounted(git);
-    BesideData beside = beside_data(git, is_top ? git : Path(), looks_into_data);
+    BesideData beside = beside_data(git, is_top ? git : Path(), looks_into_data, sight);
     std::ranges::for_each(beside.obeyed, add);
     std::ranges::move(beside.with_other_names, std::back_inserter(with_other_names));
   }
   std::set<std::pair<dev_t, ino_t>> obeyed;
   std::ranges::for_each(state.places, [&](const auto& one) { one.second.add_other_names(obeyed); });
   for (const Path& path : with_other_names) {
-    struct stat status = {};
-    if (::lstat(path.c_str(), &status) == 0 && obeyed.contains({status.st_dev, status.st_ino})) {
+    const auto status = sight.lstat(path);
+    if (status && obeyed.contains({status->st_dev, status->st_ino})) {
       add(path);
     }
   }
 }
 
-std::uint64_t ProtectedFiles::begin(bool has_mounts) {
+agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts) {
   const std::scoped_lock lock(mutex_);
-  if (running_++ > 0) {
+  if (running_ > 0) {
+    ++running_;
     return generation_;
   }
-  if (!has_mounts || !is_untouched(base_)) {
+  Sight sight;
+  if (!unseen_end_ && (!has_mounts || !is_untouched(base_))) {
     const State before = std::exchange(base_, {});
     aside_.clear();
-    base_ = look(options_.tops, &before, has_mounts ? Scope::without_data : Scope::all);
-    note_base();
+    base_ = look(options_.tops, &before, has_mounts ? Scope::without_data : Scope::all, sight);
+    note_base(sight);
   }
   for (auto& [path, folder] : base_.folders) {
     if (has_mounts) {
@@ -356,17 +340,24 @@ std::uint64_t ProtectedFiles::begin(bool has_mounts) {
   }
   std::vector<struct stat> mounted;
   for (const Path& top : options_.tops) {
-    note(top / ".git", mounted);
-    note(top / ".errand", mounted);
+    note(top / ".git", mounted, sight);
+    note(top / ".errand", mounted, sight);
   }
   for (const Path& file : options_.files) {
-    note(file, mounted);
+    note(file, mounted, sight);
+  }
+  if (auto trouble = sight.trouble()) {
+    if (!unseen_end_) {
+      base_ = {};
+    }
+    return agent::fail(*std::move(trouble));
   }
   const auto is_same_file = [](const struct stat& a, const struct stat& b) {
     return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
   };
   generation_ += std::ranges::equal(mounted, mounted_, is_same_file) ? 0 : 1;
   mounted_ = std::move(mounted);
+  ++running_;
   return generation_;
 }
 
@@ -376,7 +367,14 @@ class ProtectedFiles::Undoing {
   Undoing(const ProtectedFiles& files, bool have_mounts_held)
       : files_(files), base_(files.base_), have_mounts_held_(have_mounts_held) {}
 
-  std::vector<ProtectedChange> take() {
+  ProtectedEnd take() {
+    undo();
+    return {.changes = std::move(changes_), .trouble = sight_.trouble()};
+  }
+
+ private:
+  // Nothing is judged by a look that did not see all.
+  void undo() {
     for (const auto& [path, folder] : base_.folders) {
       if (!is_behind_a_mount(path)) {
         check_folder(path, folder);
@@ -385,7 +383,10 @@ class ProtectedFiles::Undoing {
     const Scope scope = !have_mounts_held_       ? Scope::all
                         : base_.is_behind_mounts ? Scope::by_name
                                                  : Scope::without_data;
-    State now = files_.look(base_.tops, &base_, scope);
+    State now = files_.look(base_.tops, &base_, scope, sight_);
+    if (!sight_.is_whole()) {
+      return;
+    }
     for (const auto& [path, folder] : now.folders) {
       // Also of a repository that the index has come to name: nobody has looked at it before.
       if (!base_.folders.contains(path) &&
@@ -397,7 +398,10 @@ class ProtectedFiles::Undoing {
       }
     }
     if (!changes_.empty()) {
-      now = files_.look(base_.tops, &base_, scope);
+      now = files_.look(base_.tops, &base_, scope, sight_);
+    }
+    if (!sight_.is_whole()) {
+      return;
     }
     for (const auto& [path, tree] : base_.places) {
       const auto found = now.places.find(path);
@@ -408,7 +412,7 @@ class ProtectedFiles::Undoing {
     }
     for (const auto& [path, tree] : now.places) {
       // What was behind a link is gone with it, which comes before it.
-      if (!base_.places.contains(path) && is_there(path)) {
+      if (!base_.places.contains(path) && sight_.is_there(path)) {
         add(moved(path));
       }
     }
@@ -421,10 +425,8 @@ class ProtectedFiles::Undoing {
         add({.path = path, .outcome = Outcome::noticed});
       }
     }
-    return std::move(changes_);
   }
 
- private:
   void add(ProtectedChange change) { changes_.push_back(std::move(change)); }
 
   // Judged by the settings that are there again.
@@ -433,9 +435,13 @@ class ProtectedFiles::Undoing {
       if (is_behind_a_mount(path) || !folder.oddities) {
         continue;
       }
-      for (const auto& odd : oddities_in(path)) {
+      const Oddities found = oddities_in(path, sight_);
+      if (!sight_.is_whole()) {
+        return;
+      }
+      for (const auto& odd : found) {
         const Path& index = odd.first;
-        if (!folder.oddities->contains(odd) && files_.is_ours(index) && is_there(index)) {
+        if (!folder.oddities->contains(odd) && files_.is_ours(index) && sight_.is_there(index)) {
           add(moved(index));
         }
       }
@@ -460,28 +466,27 @@ class ProtectedFiles::Undoing {
 
   ProtectedChange put_back(const Path& place, const FileTree& tree) const {
     Path aside = move_aside(place, root_of(place));
-    const bool is_free = !is_there(place);
-    const bool is_back = is_free && tree.put_back();
+    Sight sight;
     std::size_t room = k_most_bytes;
+    const bool is_back = !sight.is_there(place) && sight.is_whole() && tree.put_back() &&
+                         FileTree::read(place, room, sight).is_same(tree);
     return {.path = place,
-            .outcome = is_back && FileTree::read(place, room).is_same(tree) ? Outcome::put_back
-                                                                            : Outcome::stays,
+            .outcome = is_back ? Outcome::put_back : Outcome::stays,
             .found_as = std::move(aside)};
   }
 
   // The folder is found again by its handle, wherever it was moved.
   void check_folder(const Path& path, const GitFolder& folder) {
-    struct stat now = {};
-    const bool is_there_now = ::lstat(path.c_str(), &now) == 0;
-    if (is_there_now && is_same_folder(now, folder.status)) {
+    auto now = sight_.lstat(path);
+    if (!sight_.is_whole() || (now && is_same_folder(*now, folder.status))) {
       return;
     }
     const bool is_itself =
-        is_there_now && now.st_dev == folder.status.st_dev && now.st_ino == folder.status.st_ino;
+        now && now->st_dev == folder.status.st_dev && now->st_ino == folder.status.st_ino;
     ProtectedChange change{.path = path};
     const std::string handle = fmt::format("/proc/self/fd/{}", folder.handle.get());
     if (!is_itself) {
-      change.found_as = is_there_now ? move_aside(path, root_of(path)) : Path();
+      change.found_as = now ? move_aside(path, root_of(path)) : Path();
       std::error_code error;
       const Path moved_to = fs::read_symlink(handle, error);
       if (!error) {
@@ -489,7 +494,8 @@ class ProtectedFiles::Undoing {
       }
     }
     ::chmod(handle.c_str(), folder.status.st_mode & 07777);
-    if (::lstat(path.c_str(), &now) == 0 && is_same_folder(now, folder.status)) {
+    now = sight_.lstat(path);
+    if (now && is_same_folder(*now, folder.status)) {
       change.outcome = Outcome::put_back;
     }
     add(std::move(change));
@@ -498,27 +504,43 @@ class ProtectedFiles::Undoing {
   const ProtectedFiles& files_;
   const State& base_;
   bool have_mounts_held_;
+  Sight sight_;
   std::vector<ProtectedChange> changes_;
 };
 
-std::vector<ProtectedChange> ProtectedFiles::end(bool have_mounts_held) {
+ProtectedEnd ProtectedFiles::end(bool have_mounts_held) {
   const std::scoped_lock lock(mutex_);
   --running_;
-  std::vector<ProtectedChange> changes = Undoing(*this, have_mounts_held).take();
-  for (const ProtectedChange& change : changes) {
+  return compare(have_mounts_held);
+}
+
+ProtectedEnd ProtectedFiles::compare(bool have_mounts_held) {
+  have_mounts_held = have_mounts_held && unseen_end_.value_or(true);
+  ProtectedEnd end = Undoing(*this, have_mounts_held).take();
+  for (const ProtectedChange& change : end.changes) {
     aside_.insert(change.found_as);
   }
-  if (!changes.empty()) {
-    note_base();
+  Sight sight;
+  if (!end.changes.empty()) {
+    note_base(sight);
   }
-  return changes;
+  end.trouble = end.trouble ? std::move(end.trouble) : sight.trouble();
+  unseen_end_ = end.trouble ? std::optional(have_mounts_held) : std::nullopt;
+  return end;
 }
 
 namespace {
 
-std::string fingerprint_of(const fs::path& file) {
+std::string fingerprint_of(const fs::path& file, Sight& sight) {
   std::size_t room = k_most_of_one_file;
-  return FileTree::read(file, room).fingerprint();
+  return FileTree::read(file, room, sight).fingerprint();
+}
+
+// Through links.
+bool is_reachable(const fs::path& path, Sight& sight) {
+  const bool is_it = ::access(path.c_str(), F_OK) == 0;
+  sight.failed(is_it ? 0 : errno, path);
+  return is_it;
 }
 
 // Of what git or errand would obey further below, the file that errand reads; empty: it is git's.
@@ -532,25 +554,31 @@ fs::path file_of(const ObeyedPlace& place) {
 
 }  // namespace
 
-void ProtectedFiles::survey() {
+agent::Result<void> ProtectedFiles::survey() {
   const std::scoped_lock lock(mutex_);
   if (survey_number_ != 0) {
-    return;
+    return {};
   }
-  survey_.roots = options_.roots;
-  survey_.tops = options_.tops;
-  survey_.single = options_.files;
-  survey_.allowed = options_.allowed;
+  Sight sight;
+  survey_ = {.roots = options_.roots,
+             .tops = options_.tops,
+             .single = options_.files,
+             .allowed = options_.allowed};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &survey_.time);
   survey_.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
     survey_.places.emplace(place.path, place.identity);
-    if (const Path file = file_of(place); ::access(file.c_str(), F_OK) == 0) {
-      survey_.files.emplace(file, fingerprint_of(file));
+    if (const Path file = file_of(place); is_reachable(file, sight)) {
+      survey_.files.emplace(file, fingerprint_of(file, sight));
     }
     return Path();
   });
   survey_number_ = 1;
-  note_base();
+  note_base(sight);
+  if (auto trouble = sight.trouble()) {
+    survey_number_ = 0;
+    return agent::fail(*std::move(trouble));
+  }
+  return {};
 }
 
 std::optional<ObeyedSurvey> ProtectedFiles::surveyed_since(std::uint64_t& known) {
@@ -560,10 +588,10 @@ std::optional<ObeyedSurvey> ProtectedFiles::surveyed_since(std::uint64_t& known)
 }
 
 // The single places that each call looks after: those that are there, or may come to be.
-std::set<fs::path> ProtectedFiles::single_places() const {
+std::set<fs::path> ProtectedFiles::single_places(Sight& sight) const {
   std::set<Path> places(options_.files.begin(), options_.files.end());
   for (const Path& top : options_.tops) {
-    for (const Named& entry : entries_of(top)) {
+    for (const Sight::Named& entry : sight.entries_of(top)) {
       if (is_obeyed_name(entry.name) && !is_obeyed_anywhere(entry.name)) {
         places.insert(top / entry.name);
       }
@@ -574,54 +602,67 @@ std::set<fs::path> ProtectedFiles::single_places() const {
 }
 
 // What each call is compared with, as it is before it, and where it was put back.
-void ProtectedFiles::note_base() {
+void ProtectedFiles::note_base(Sight& sight) {
   if (survey_number_ == 0) {
     return;
   }
-  bool is_news = false;
-  const auto note_place = [&](const Path& path) {
-    ObeyedPlace::Identity now = identity_of(path);
-    is_news = is_news || survey_.places[path] != now;
-    survey_.places[path] = now;
-  };
+  std::map<Path, ObeyedPlace::Identity> places;
   std::map<Path, std::string> looked_after;
   for (const auto& [path, tree] : base_.places) {
-    looked_after.emplace(path, fingerprint_of(path));
-    note_place(path);
+    looked_after.emplace(path, fingerprint_of(path, sight));
+    places.emplace(path, identity_of(path, sight));
   }
   for (const auto& [path, folder] : base_.folders) {
-    note_place(path);
+    places.emplace(path, identity_of(path, sight));
   }
-  for (const Path& path : single_places()) {
-    if (is_there(path) && !looked_after.contains(path)) {
-      looked_after.emplace(path, fingerprint_of(path));
+  for (const Path& path : single_places(sight)) {
+    if (sight.is_there(path) && !looked_after.contains(path)) {
+      looked_after.emplace(path, fingerprint_of(path, sight));
     }
   }
-  is_news = is_news || looked_after != survey_.looked_after;
+  if (!sight.is_whole()) {
+    return;
+  }
+  bool is_news = looked_after != survey_.looked_after;
+  for (const auto& [path, identity] : places) {
+    is_news = is_news || survey_.places[path] != identity;
+    survey_.places[path] = identity;
+  }
   survey_.looked_after = std::move(looked_after);
   survey_number_ += is_news ? 1 : 0;
 }
 
 // What was moved here with the folder that it is in is as new here as what was made.
-bool ProtectedFiles::is_new(const ObeyedPlace& place) const {
+bool ProtectedFiles::is_new(const ObeyedPlace& place, Sight& sight) const {
   const auto known = survey_.places.find(place.path);
   if (known == survey_.places.end()) {
     const bool is_bare = place.kind == ObeyedPlace::Kind::repository;
     return survey_.is_whole ||
-           is_made_since(is_bare ? place.path / "HEAD" : place.path, survey_.time);
+           is_made_since(is_bare ? place.path / "HEAD" : place.path, survey_.time, sight);
   }
   return place.kind != ObeyedPlace::Kind::file && known->second != place.identity;
 }
 
-bool ProtectedFiles::is_another_file(const Path& path) const {
+// What is there no more note_lost() tells.
+bool ProtectedFiles::is_another_file(const Path& path, Sight& sight) const {
   const auto before = survey_.files.find(path);
-  const bool is_gone = ::access(path.c_str(), F_OK) != 0;  // which note_lost() tells
-  return !is_gone && (before == survey_.files.end() || before->second != fingerprint_of(path));
+  return is_reachable(path, sight) &&
+         (before == survey_.files.end() || before->second != fingerprint_of(path, sight)) &&
+         sight.is_whole();
 }
 
 ProtectedFiles::Sweep ProtectedFiles::sweep() {
   const std::scoped_lock lock(mutex_);
+  if (survey_number_ == 0) {
+    return {.changes = {}, .is_whole = false};
+  }
   Sweep sweep;
+  if (unseen_end_ && running_ == 0) {
+    ProtectedEnd end = compare(true);
+    std::erase_if(end.changes, [](const auto& one) { return one.outcome == Outcome::noticed; });
+    sweep = {.changes = std::move(end.changes), .trouble = std::move(end.trouble)};
+  }
+  Sight sight;
   sweep.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
     const Path path =
         place.kind == ObeyedPlace::Kind::repository ? place.path / "HEAD" : place.path;
@@ -629,19 +670,20 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
         base_.folders.contains(place.path)) {
       return Path();
     }
-    if (is_new(place)) {
+    if (is_new(place, sight)) {
       const Path aside = move_aside(path, path.parent_path());
       const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
       sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
       return aside;
     }
-    if (const Path file = file_of(place); is_another_file(file)) {
+    if (const Path file = file_of(place); is_another_file(file, sight)) {
       sweep.changes.push_back({.path = file, .outcome = Outcome::noticed});
-      survey_.files.insert_or_assign(file, fingerprint_of(file));  // said once
+      survey_.files.insert_or_assign(file, fingerprint_of(file, sight));  // said once
     }
     return Path();
   });
-  note_lost(sweep);
+  note_lost(sweep, sight);
+  sweep.trouble = sweep.trouble ? std::move(sweep.trouble) : sight.trouble();
   return sweep;
 }
 
@@ -652,6 +694,7 @@ ProtectedFiles::Sweep ProtectedFiles::sweep_after_kill(const ObeyedSurvey& surve
                         .crossed = {},
                         .allowed = survey.allowed});
   files.survey_ = survey;
+  files.survey_number_ = 1;
   Sweep sweep = files.sweep();
   files.sweep_tops(sweep);
   return sweep;
@@ -664,29 +707,32 @@ void ProtectedFiles::sweep_tops(Sweep& sweep) {
     const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
     sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
   };
-  for (const Path& path : single_places()) {
-    if (!survey_.looked_after.contains(path) && is_there(path)) {
+  Sight sight;
+  for (const Path& path : single_places(sight)) {
+    if (!survey_.looked_after.contains(path) && sight.is_there(path)) {
       move(path);
     }
   }
   for (const auto& [path, fingerprint] : survey_.looked_after) {
-    if (fingerprint_of(path) == fingerprint) {
+    if (fingerprint_of(path, sight) == fingerprint || !sight.is_whole()) {
       continue;
     }
-    if (is_there(path) && (!survey_.has_mounts || has_other_names(path))) {
+    if (sight.is_there(path) && (!survey_.has_mounts || has_other_names(path, sight))) {
       move(path);  // the programs could change it
-    } else {
+    } else if (sight.is_whole()) {
       sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
     }
   }
+  sweep.trouble = sweep.trouble ? std::move(sweep.trouble) : sight.trouble();
 }
 
-void ProtectedFiles::note_lost(Sweep& sweep) {
+void ProtectedFiles::note_lost(Sweep& sweep, Sight& sight) {
   std::erase_if(survey_.files, [&](const auto& one) {
     const Path& path = one.first;
     const bool is_awaited =
         is_tool_lock(path.filename().native()) || path.filename() == "config.yaml";
-    const bool is_lost = is_awaited && !is_allowed(path) && ::access(path.c_str(), F_OK) != 0;
+    const bool is_lost =
+        is_awaited && !is_allowed(path) && !is_reachable(path, sight) && sight.is_whole();
     if (is_lost) {
       sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
     }

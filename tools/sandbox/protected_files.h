@@ -3,6 +3,8 @@
 // lost: what was found stands beside it as NAME.untrusted.
 #pragma once
 #include "agent/descriptor.h"
+#include "agent/error.h"
+#include "agent/result.h"
 #include "tools/sandbox/file_tree.h"
 #include "tools/sandbox/obeyed_below.h"
 #include "tools/sandbox/obeyed_survey.h"
@@ -35,6 +37,13 @@ struct ProtectedChange {
   std::filesystem::path found_as = {};  // the other name of what was found; empty: nothing was
 };
 
+struct ProtectedEnd {
+  std::vector<ProtectedChange> changes;
+  // It could not look (os.failed): what a program has changed beside these, nobody knows. The next
+  // look still compares with what stood there before it.
+  std::optional<agent::Error> trouble = {};
+};
+
 // Thread-safe. Calls may overlap: what stood there before the first of them is what counts.
 class ProtectedFiles {
  public:
@@ -52,15 +61,16 @@ class ProtectedFiles {
   const Options& options() const { return options_; }
 
   // Before a program. Another number than the last: where mounts are, another file or folder
-  // stands.
-  std::uint64_t begin(bool has_mounts = false);
+  // stands. os.failed where it could not look: then the program must not be started, and nothing
+  // has begun.
+  agent::Result<std::uint64_t> begin(bool has_mounts = false);
 
   // After it. Where the mounts held all the time, what stood behind them is as it was.
-  std::vector<ProtectedChange> end(bool have_mounts_held);
+  ProtectedEnd end(bool have_mounts_held);
 
   // Before the first program, and for those that come while it works: what stands below the roots,
-  // wherever it is.
-  void survey();
+  // wherever it is. os.failed where it could not look: it does when it is called again.
+  agent::Result<void> survey();
   // What is to be kept for whoever carries this run on; nullopt: nothing else than `known`, which
   // becomes the number of what it is.
   std::optional<ObeyedSurvey> surveyed_since(std::uint64_t& known);
@@ -71,6 +81,7 @@ class ProtectedFiles {
   struct Sweep {
     std::vector<ProtectedChange> changes;
     bool is_whole = true;
+    std::optional<agent::Error> trouble = {};  // os.failed, on the way; what it hid is not judged
   };
   Sweep sweep();
 
@@ -99,20 +110,22 @@ class ProtectedFiles {
   enum class Scope : std::uint8_t { all, without_data, by_name };
   class Undoing;
 
-  State look(std::vector<Path> tops, const State* before, Scope scope) const;
-  void look_by_name(State& state, const State& before, const Path& top) const;
-  void look_beside_data(State& state, const State* before, std::size_t& room, Scope scope) const;
+  State look(std::vector<Path> tops, const State* before, Scope scope, Sight& sight) const;
+  void look_by_name(State& state, const State& before, const Path& top, Sight& sight) const;
+  void look_beside_data(
+      State& state, const State* before, std::size_t& room, Scope scope, Sight& sight) const;
+  ProtectedEnd compare(bool have_mounts_held);
   bool is_untouched(const State& state) const;
   bool is_ours(const Path& place) const;
   bool is_allowed(const Path& place) const;
   bool is_mounted(const Path& place) const;
   bool holds(const FileTree& tree, const Path& place) const;
-  std::set<Path> single_places() const;
-  void note_base();
+  std::set<Path> single_places(Sight& sight) const;
+  void note_base(Sight& sight);
   void sweep_tops(Sweep& sweep);
-  bool is_new(const ObeyedPlace& place) const;
-  bool is_another_file(const Path& path) const;
-  void note_lost(Sweep& sweep);
+  bool is_new(const ObeyedPlace& place, Sight& sight) const;
+  bool is_another_file(const Path& path, Sight& sight) const;
+  void note_lost(Sweep& sweep, Sight& sight);
 
   Options options_;
   std::mutex mutex_;
@@ -123,6 +136,9 @@ class ProtectedFiles {
   std::set<Path> left_;               // by a process that was killed, perhaps
   std::vector<struct stat> mounted_;  // what stood at the places of mounts
   int running_ = 0;
+  // The last end could not look: whether the mounts had held until then. `base_` is what stood
+  // there before.
+  std::optional<bool> unseen_end_;
   std::uint64_t generation_ = 0;
 };
 

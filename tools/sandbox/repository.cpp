@@ -10,9 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
+#include <dirent.h>
 #include <fcntl.h>
-#include <fstream>
 #include <ranges>
 #include <string>
 #include <sys/stat.h>
@@ -49,45 +50,78 @@ constexpr int k_deepest_module = 8;              // names of modules may have sl
 constexpr std::size_t k_most_text = 1u << 16;    // of a file that names another
 constexpr std::size_t k_most_index = 1u << 30;
 
-std::string text_of(const fs::path& file) {
-  std::error_code error;
-  if (!fs::is_regular_file(file, error)) {  // a link to one, too, as git takes it
+// At most so many bytes of a regular file.
+std::string read(const fs::path& file, int flags, std::size_t limit, Sight& sight) {
+  const agent::Descriptor open = sight.open(file, O_RDONLY | O_NONBLOCK | flags);
+  struct stat status = {};
+  if (!open || ::fstat(open.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return {};
   }
-  std::ifstream in(file, std::ios::binary);
-  std::string text(k_most_text, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  return text;
+  std::string bytes(std::min(static_cast<std::size_t>(status.st_size), limit), '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(open.get(), bytes.data() + done, bytes.size() - done);
+    if (got <= 0) {
+      sight.failed(got < 0 ? errno : 0, file);
+      break;
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
 }
 
-std::vector<fs::path> folders_in(const fs::path& folder) {
-  std::vector<fs::path> inner;
+// Of a link to one, too, as git takes it.
+std::string text_of(const fs::path& file, Sight& sight) {
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->is_directory(error) && !entry->is_symlink(error)) {
-      inner.push_back(entry->path());
+  const bool is_regular = fs::is_regular_file(file, error);
+  sight.heed(error, file);
+  return !is_regular ? std::string() : read(file, 0, k_most_text, sight);
+}
+
+// All of a file that is no link and no more than `limit`.
+std::string bytes_of(const fs::path& file, std::size_t limit, Sight& sight) {
+  std::string bytes = read(file, O_NOFOLLOW, limit + 1, sight);
+  return bytes.size() > limit ? std::string() : bytes;
+}
+
+// What it is, without following it where it is a link.
+fs::file_type kind_of(const fs::path& path, Sight& sight) {
+  std::error_code error;
+  const fs::file_type kind = fs::symlink_status(path, error).type();
+  sight.heed(error, path);
+  return kind;
+}
+
+std::vector<fs::path> folders_in(const fs::path& folder, Sight& sight) {
+  std::vector<fs::path> inner;
+  for (const Sight::Named& entry : sight.entries_of(folder)) {
+    fs::path path = folder / entry.name;
+    if (entry.type == DT_DIR ||
+        (entry.type == DT_UNKNOWN && kind_of(path, sight) == fs::file_type::directory)) {
+      inner.push_back(std::move(path));
     }
   }
   return inner;
 }
 
-fs::path based_on(const fs::path& folder, std::string_view path) {
+fs::path based_on(const fs::path& folder, std::string_view path, Sight& sight) {
   std::error_code error;
   fs::path real = fs::weakly_canonical(folder / path, error);
+  sight.heed(error, folder);
   return error ? fs::path() : real;
 }
 
 // `worktree = ../../../module` of a module's settings.
-fs::path worktree_of(const fs::path& git) {
+fs::path worktree_of(const fs::path& git, Sight& sight) {
   constexpr std::string_view k_key = "worktree";
-  const std::string text = text_of(git / "config");
+  const std::string text = text_of(git / "config", sight);
   for (const auto part : std::views::split(text, '\n')) {
     std::string_view line = agent::trimmed(std::string_view(part.begin(), part.end()));
     if (line.starts_with(k_key)) {
       line = agent::trimmed(line.substr(k_key.size()));
-      return line.starts_with('=') ? based_on(git, agent::trimmed(line.substr(1))) : fs::path();
+      return line.starts_with('=') ? based_on(git, agent::trimmed(line.substr(1)), sight)
+                                   : fs::path();
     }
   }
   return {};
@@ -100,10 +134,10 @@ struct Setting {
 };
 
 // Enough of git's format for what people and git itself write.
-std::vector<Setting> settings_in(const fs::path& file) {
+std::vector<Setting> settings_in(const fs::path& file, Sight& sight) {
   std::vector<Setting> settings;
   std::string section;
-  const std::string text = text_of(file);
+  const std::string text = text_of(file, sight);
   for (const auto part : std::views::split(text, '\n')) {
     std::string_view line = agent::trimmed(std::string_view(part.begin(), part.end()));
     if (line.starts_with('[')) {
@@ -152,52 +186,31 @@ constexpr auto k_obeyed_settings = std::to_array<ObeyedSetting>({
 bool has_setting(const fs::path& file,
                  std::string_view section,
                  std::string_view key,
-                 std::string_view value) {
-  return std::ranges::any_of(settings_in(file), [&](const Setting& one) {
+                 std::string_view value,
+                 Sight& sight) {
+  return std::ranges::any_of(settings_in(file, sight), [&](const Setting& one) {
     return one.section == section && agent::to_lower(one.key) == key &&
            agent::to_lower(one.value) == value;
   });
 }
 
-// All of a file that is no link and no more than `limit`.
-std::string bytes_of(const fs::path& file, std::size_t limit) {
-  const agent::Descriptor open(
-      ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat status = {};
-  if (!open || ::fstat(open.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<std::size_t>(status.st_size) > limit) {
-    return {};
-  }
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(open.get(), bytes.data() + done, bytes.size() - done);
-    if (got <= 0) {
-      break;
-    }
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
-}
-
 // Where the files of its index are.
-fs::path tree_of(const fs::path& git) {
-  if (const std::string link = text_of(git / "gitdir"); !link.empty()) {
-    return based_on(git, agent::trimmed(link)).parent_path();
+fs::path tree_of(const fs::path& git, Sight& sight) {
+  if (const std::string link = text_of(git / "gitdir", sight); !link.empty()) {
+    return based_on(git, agent::trimmed(link), sight).parent_path();
   }
-  const fs::path named = worktree_of(git);
+  const fs::path named = worktree_of(git, sight);
   return named.empty() ? git.parent_path() : named;
 }
 
 // Bytes of an object's name.
-std::size_t hash_size(const fs::path& git) {
+std::size_t hash_size(const fs::path& git, Sight& sight) {
   constexpr std::size_t k_sha1 = 20;
   constexpr std::size_t k_sha256 = 32;
-  const std::string common = text_of(git / "commondir");
+  const std::string common = text_of(git / "commondir", sight);
   const fs::path settings =
-      (common.empty() ? git : based_on(git, agent::trimmed(common))) / "config";
-  return has_setting(settings, "extensions", "objectformat", "sha256") ? k_sha256 : k_sha1;
+      (common.empty() ? git : based_on(git, agent::trimmed(common), sight)) / "config";
+  return has_setting(settings, "extensions", "objectformat", "sha256", sight) ? k_sha256 : k_sha1;
 }
 
 // The first word that is a path; empty: there is none.
@@ -213,12 +226,12 @@ std::string_view path_in(std::string_view command) {
 }
 
 // The place itself, or what is in the folder that it is or leads to.
-void add_links(const fs::path& place, std::vector<fs::path>& links) {
-  std::error_code error;
-  if (fs::is_symlink(fs::symlink_status(place, error))) {
+void add_links(const fs::path& place, std::vector<fs::path>& links, Sight& sight) {
+  if (kind_of(place, sight) == fs::file_type::symlink) {
     links.push_back(place);
   }
   std::size_t seen = 0;
+  std::error_code error;
   for (fs::recursive_directory_iterator entry(place, error), end;
        !error && entry != end && ++seen <= k_most_in_place;
        entry.increment(error)) {
@@ -227,10 +240,13 @@ void add_links(const fs::path& place, std::vector<fs::path>& links) {
       links.push_back(entry->path());
     }
   }
+  sight.heed(error, place);
 }
 
 class Finder {
  public:
+  explicit Finder(Sight& sight) : sight_(sight) {}
+
   void add(const fs::path& git) {
     if (git.empty() || std::ranges::find(found_.folders, git) != found_.folders.end()) {
       return;
@@ -240,12 +256,12 @@ class Finder {
       found_.obeyed.push_back(git / name);
     }
     add_modules(git / "modules", k_deepest_module);
-    for (const fs::path& worktree : folders_in(git / "worktrees")) {
+    for (const fs::path& worktree : folders_in(git / "worktrees", sight_)) {
       for (const std::string_view name : {"commondir", "gitdir", "config.worktree"}) {
         found_.obeyed.push_back(worktree / name);
       }
-      const std::string link = text_of(worktree / "gitdir");
-      add_tree(based_on(worktree, agent::trimmed(link)).parent_path());
+      const std::string link = text_of(worktree / "gitdir", sight_);
+      add_tree(based_on(worktree, agent::trimmed(link), sight_).parent_path());
     }
   }
 
@@ -257,18 +273,16 @@ class Finder {
     }
     const fs::path& git = found_.folders.front();
     std::vector<fs::path> indexes{git / "index"};
-    std::error_code error;
-    for (fs::directory_iterator entry(git, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (entry->path().filename().native().starts_with("sharedindex.")) {
-        indexes.push_back(entry->path());
+    for (const Sight::Named& entry : sight_.entries_of(git)) {
+      if (entry.name.starts_with("sharedindex.")) {
+        indexes.push_back(git / entry.name);
       }
     }
     for (const fs::path& index : indexes) {
       for (const std::string& module :
-           more_in(bytes_of(index, k_most_index), hash_size(git)).modules) {
+           more_in(bytes_of(index, k_most_index, sight_), hash_size(git, sight_)).modules) {
         if (found_.trees.size() < k_most_modules) {
-          add_tree(based_on(top, module));
+          add_tree(based_on(top, module, sight_));
         }
       }
     }
@@ -278,13 +292,13 @@ class Finder {
 
  private:
   void add_modules(const fs::path& folder, int depth) {
-    for (const fs::path& inner : folders_in(folder)) {
+    for (const fs::path& inner : folders_in(folder, sight_)) {
       if (found_.folders.size() > k_most_modules || depth == 0) {
         return;
       }
-      if (is_git_folder(inner)) {
+      if (is_git_folder(inner, sight_)) {
         add(inner);
-        add_tree(worktree_of(inner));
+        add_tree(worktree_of(inner, sight_));
       } else {
         add_modules(inner, depth - 1);
       }
@@ -297,14 +311,14 @@ class Finder {
     }
   }
 
+  Sight& sight_;
   Repository found_;
 };
 
 // The next folder above that git would take for the top of the work; empty: none.
-fs::path top_around(const fs::path& folder) {
-  std::error_code error;
+fs::path top_around(const fs::path& folder, Sight& sight) {
   fs::path top = folder.parent_path();
-  while (!fs::exists(fs::symlink_status(top / ".git", error)) && !is_git_folder(top)) {
+  while (!sight.is_there(top / ".git") && !is_git_folder(top, sight)) {
     if (top == top.parent_path()) {
       return {};
     }
@@ -315,7 +329,8 @@ fs::path top_around(const fs::path& folder) {
 
 class BesideFinder {
  public:
-  explicit BesideFinder(bool looks_into_data) : looks_into_data_(looks_into_data) {}
+  BesideFinder(bool looks_into_data, Sight& sight)
+      : looks_into_data_(looks_into_data), sight_(sight) {}
 
   void look_in(const fs::path& git, bool is_worktree = false) {
     for_each_in(git, [&](const fs::path& entry, mode_t kind) {
@@ -351,20 +366,17 @@ class BesideFinder {
 
   // With the kind of each, as st_mode has it.
   template <typename Found>
-  static void for_each_in(const fs::path& folder, const Found& found) {
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error)) {
-      struct stat status = {};
-      if (::lstat(entry->path().c_str(), &status) == 0) {
-        found(entry->path(), status.st_mode);
+  void for_each_in(const fs::path& folder, const Found& found) {
+    for (const Sight::Named& entry : sight_.entries_of(folder)) {
+      if (const auto status = sight_.lstat(folder / entry.name)) {
+        found(folder / entry.name, status->st_mode);
       }
     }
   }
 
   void add_file(const fs::path& file) {
-    struct stat status = {};
-    if (::lstat(file.c_str(), &status) == 0 && status.st_nlink > 1) {
+    const auto status = sight_.lstat(file);
+    if (status && status->st_nlink > 1) {
       found_.with_other_names.push_back(file);
     }
   }
@@ -391,6 +403,7 @@ class BesideFinder {
           found_.obeyed.push_back(entry->path());
         }
       }
+      sight_.heed(error, folder);
     }
   }
 
@@ -399,48 +412,51 @@ class BesideFinder {
     for_each_in(folder, [&](const fs::path& entry, mode_t kind) {
       if (!S_ISDIR(kind) || depth == 0) {
         found_.obeyed.push_back(entry);
-      } else if (!is_git_folder(entry)) {
+      } else if (!is_git_folder(entry, sight_)) {
         look_in_modules(entry, depth - 1);
       }
     });
   }
 
   bool looks_into_data_;
+  Sight& sight_;
   BesideData found_;
 };
 
 }  // namespace
 
-BesideData beside_data(const fs::path& git, const fs::path& top, bool looks_into_data) {
-  BesideFinder finder(looks_into_data);
-  if (git != top || !has_setting(git / "config", "core", "bare", "true")) {
+BesideData beside_data(const fs::path& git,
+                       const fs::path& top,
+                       bool looks_into_data,
+                       Sight& sight) {
+  BesideFinder finder(looks_into_data, sight);
+  if (git != top || !has_setting(git / "config", "core", "bare", "true", sight)) {
     finder.look_in(git);
   }
   return finder.take();
 }
 
-std::vector<fs::path> indexes_of(const fs::path& git) {
+std::vector<fs::path> indexes_of(const fs::path& git, Sight& sight) {
   std::vector<fs::path> indexes{git / "index"};
-  for (const fs::path& worktree : folders_in(git / "worktrees")) {
+  for (const fs::path& worktree : folders_in(git / "worktrees", sight)) {
     indexes.push_back(worktree / "index");
   }
   return indexes;
 }
 
-std::vector<std::string> oddities_of(const fs::path& index) {
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(index, error))) {
+std::vector<std::string> oddities_of(const fs::path& index, Sight& sight) {
+  if (!sight.is_there(index)) {
     return {};
   }
   const fs::path git = index.parent_path();
-  const std::string bytes = bytes_of(index, k_most_index);
+  const std::string bytes = bytes_of(index, k_most_index, sight);
   std::vector<std::string> odd;
-  if (!names_only_work(bytes, hash_size(git))) {
+  if (!names_only_work(bytes, hash_size(git, sight))) {
     odd.emplace_back("names");
   }
-  const fs::path top = tree_of(git);
-  for (SparseFolder& folder : more_in(bytes, hash_size(git)).folders) {
-    if (fs::exists(fs::symlink_status(top / folder.name, error))) {
+  const fs::path top = tree_of(git, sight);
+  for (SparseFolder& folder : more_in(bytes, hash_size(git, sight)).folders) {
+    if (sight.is_there(top / folder.name)) {
       odd.push_back(std::move(folder.name) + folder.id);
     }
   }
@@ -453,39 +469,45 @@ bool is_name_in_git_folder(std::string_view name) {
 }
 
 bool is_git_folder(const fs::path& folder, std::span<const std::string> added) {
+  Sight unheeded;
+  return is_git_folder(folder, unheeded, added);
+}
+
+bool is_git_folder(const fs::path& folder, Sight& sight, std::span<const std::string> added) {
   const auto has = [&](const char* needed) {
-    std::error_code error;
     const auto is_it = [&](const std::string& name) {
       return agent::to_lower(name) == agent::to_lower(needed);
     };
-    return std::ranges::any_of(added, is_it) ||
-           fs::exists(fs::symlink_status(folder / needed, error));
+    return std::ranges::any_of(added, is_it) || sight.is_there(folder / needed);
   };
   return has("HEAD") && (has("commondir") || (has("objects") && has("refs")));
 }
 
-Repository find_repository(const fs::path& folder) {
+Repository find_repository(const fs::path& folder, Sight& sight) {
   constexpr std::string_view k_link = "gitdir:";
-  Finder finder;
-  std::error_code error;
+  Finder finder(sight);
   const fs::path git = folder / ".git";
-  if (fs::is_directory(git, error)) {  // a link, too
-    finder.add(fs::is_symlink(fs::symlink_status(git, error)) ? based_on(folder, ".git") : git);
-  } else if (const std::string link = text_of(git); link.starts_with(k_link)) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(git, error);  // a link, too
+  sight.heed(error, git);
+  if (is_folder) {
+    const bool is_link = kind_of(git, sight) == fs::file_type::symlink;
+    finder.add(is_link ? based_on(folder, ".git", sight) : git);
+  } else if (const std::string link = text_of(git, sight); link.starts_with(k_link)) {
     const fs::path target =
-        based_on(folder, agent::trimmed(std::string_view(link).substr(k_link.size())));
-    const std::string common = text_of(target / "commondir");
+        based_on(folder, agent::trimmed(std::string_view(link).substr(k_link.size())), sight);
+    const std::string common = text_of(target / "commondir", sight);
     finder.add(target);
-    finder.add(common.empty() ? fs::path() : based_on(target, agent::trimmed(common)));
-  } else if (is_git_folder(folder)) {
+    finder.add(common.empty() ? fs::path() : based_on(target, agent::trimmed(common), sight));
+  } else if (is_git_folder(folder, sight)) {
     finder.add(folder);
   }
   finder.add_modules_of_work(folder);
   return finder.take();
 }
 
-Repository own_repository(const fs::path& top) {
-  Repository repository = find_repository(top);
+Repository own_repository(const fs::path& top, Sight& sight) {
+  Repository repository = find_repository(top, sight);
   if (repository.folders.empty() || repository.folders.front() == top) {
     return {};
   }
@@ -493,19 +515,19 @@ Repository own_repository(const fs::path& top) {
   if (git == top / ".git") {
     return repository;
   }
-  const std::string back = text_of(git / "gitdir");
+  const std::string back = text_of(git / "gitdir", sight);
   const bool is_worktree = !back.empty() && repository.folders.size() > 1 &&
-                           based_on(git, agent::trimmed(back)) == top / ".git" &&
+                           based_on(git, agent::trimmed(back), sight) == top / ".git" &&
                            is_below(git, repository.folders[1] / "worktrees");
-  const bool is_module = back.empty() && repository.folders.size() == 1 && is_git_folder(git) &&
-                         worktree_of(git) == top;
+  const bool is_module = back.empty() && repository.folders.size() == 1 &&
+                         is_git_folder(git, sight) && worktree_of(git, sight) == top;
   return is_worktree || is_module ? repository : Repository{};
 }
 
-std::vector<fs::path> checked_out(const std::vector<fs::path>& folders) {
+std::vector<fs::path> checked_out(const std::vector<fs::path>& folders, Sight& sight) {
   std::vector<fs::path> tops = folders;
   const auto add_trees_of = [&](const fs::path& top) {
-    for (fs::path& tree : find_repository(top).trees) {
+    for (fs::path& tree : find_repository(top, sight).trees) {
       const bool is_inside = std::ranges::any_of(
           folders, [&](const fs::path& folder) { return is_below(tree, folder); });
       if (is_inside && std::ranges::find(tops, tree) == tops.end()) {
@@ -514,7 +536,7 @@ std::vector<fs::path> checked_out(const std::vector<fs::path>& folders) {
     }
   };
   for (const fs::path& folder : folders) {
-    add_trees_of(top_around(folder));
+    add_trees_of(top_around(folder, sight));
   }
   for (std::size_t at = 0; at < tops.size(); ++at) {
     add_trees_of(tops[at]);
@@ -522,7 +544,7 @@ std::vector<fs::path> checked_out(const std::vector<fs::path>& folders) {
   return tops;
 }
 
-std::vector<fs::path> obeyed_links(const std::vector<fs::path>& tops) {
+std::vector<fs::path> obeyed_links(const std::vector<fs::path>& tops, Sight& sight) {
   std::vector<fs::path> links;
   for (const fs::path& top : tops) {
     std::error_code error;
@@ -535,10 +557,11 @@ std::vector<fs::path> obeyed_links(const std::vector<fs::path>& tops) {
         links.push_back(entry->path());
       }
     }
-    Repository repository = find_repository(top);
+    sight.heed(error, top);
+    Repository repository = find_repository(top, sight);
     repository.obeyed.push_back(top / ".errand");
     for (const fs::path& place : repository.obeyed) {
-      add_links(place, links);
+      add_links(place, links, sight);
     }
   }
   return links;
@@ -549,11 +572,11 @@ bool is_obeyed_anywhere(std::string_view name) {
   return lower == ".git" || lower == ".errand";
 }
 
-std::vector<NamedByGit> named_by_git(const fs::path& folder) {
+std::vector<NamedByGit> named_by_git(const fs::path& folder, Sight& sight) {
   std::vector<NamedByGit> named;
-  const Repository repository = find_repository(folder);
+  const Repository repository = find_repository(folder, sight);
   for (const fs::path& git : repository.folders) {
-    for (const Setting& setting : settings_in(git / "config")) {
+    for (const Setting& setting : settings_in(git / "config", sight)) {
       const std::string key = agent::to_lower(setting.key);
       const auto row = std::ranges::find_if(k_obeyed_settings, [&](const ObeyedSetting& one) {
         return one.section == setting.section && (one.key.empty() || one.key == key);
@@ -565,7 +588,7 @@ std::vector<NamedByGit> named_by_git(const fs::path& folder) {
       const fs::path base = row->section.starts_with("include") ? git : folder;
       if (!path.empty() && !path.starts_with('~')) {
         named.push_back({.setting = fmt::format("{}.{}", setting.section, setting.key),
-                         .path = based_on(base, path)});
+                         .path = based_on(base, path, sight)});
       }
     }
   }

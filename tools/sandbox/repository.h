@@ -1,5 +1,8 @@
-// What git obeys in a folder, whoever calls it there: to keep it from whom nobody trusts.
+// What git obeys in a folder, whoever calls it there: to keep it from whom nobody trusts. What
+// these functions could not see is the Sight's to say; their answer is of no use then.
 #pragma once
+#include "tools/sandbox/sight.h"
+
 #include <filesystem>
 #include <span>
 #include <string>
@@ -19,11 +22,11 @@ struct Repository {
 
 // That of the folder itself, not of one above it; empty where it has none. Absolute paths, as the
 // files of the repository have them: they may lead anywhere.
-Repository find_repository(const std::filesystem::path& folder);
+Repository find_repository(const std::filesystem::path& folder, Sight& sight);
 
 // The same where the folder is the top of what is checked out of it, and git's own folder says so,
 // too: else empty. A link alone leads to anybody's repository.
-Repository own_repository(const std::filesystem::path& top);
+Repository own_repository(const std::filesystem::path& top, Sight& sight);
 
 // What stands in git's own folder beside its data: settings, hooks, and what it has of a rebase,
 // merge or bisect that is under way, whose commands it runs when that goes on. Data is what it
@@ -36,15 +39,16 @@ struct BesideData {
 };
 BesideData beside_data(const std::filesystem::path& git,
                        const std::filesystem::path& top,
-                       bool looks_into_data);
+                       bool looks_into_data,
+                       Sight& sight);
 
 // The indexes in git's own folder, of its worktrees too.
-std::vector<std::filesystem::path> indexes_of(const std::filesystem::path& git);
+std::vector<std::filesystem::path> indexes_of(const std::filesystem::path& git, Sight& sight);
 // What of it git itself would not have written, or nobody has looked at, in words that only serve
 // to tell it from another time: names of other files than the work's, folders as a whole (of a
 // sparse checkout) that are there all the same, and what may be in them. Nothing where there is no
 // index.
-std::vector<std::string> oddities_of(const std::filesystem::path& index);
+std::vector<std::string> oddities_of(const std::filesystem::path& index, Sight& sight);
 
 // A setting of the repository that names a file or folder which git runs or obeys, too.
 struct NamedByGit {
@@ -54,19 +58,25 @@ struct NamedByGit {
 
 // Of the folder's own settings, as far as they are plain: hooks, included settings, and programs
 // that are named by a path. Absolute, free of links; also what is not there yet.
-std::vector<NamedByGit> named_by_git(const std::filesystem::path& folder);
+std::vector<NamedByGit> named_by_git(const std::filesystem::path& folder, Sight& sight);
 
 // The folders, then what is checked out inside of them: of their repositories, of those that they
 // are in, and of those of these.
-std::vector<std::filesystem::path> checked_out(const std::vector<std::filesystem::path>& folders);
+std::vector<std::filesystem::path> checked_out(const std::vector<std::filesystem::path>& folders,
+                                               Sight& sight);
 
 // In the folders: the links that are obeyed by their own names (`agent.yaml`, `.git`), and those
 // among what git and errand obey there (a hook that is a link to a script of the work). Links to
 // folders only where a folder is obeyed.
-std::vector<std::filesystem::path> obeyed_links(const std::vector<std::filesystem::path>& tops);
+std::vector<std::filesystem::path> obeyed_links(const std::vector<std::filesystem::path>& tops,
+                                                Sight& sight);
 
 // Whether git would take the folder for a repository of its own, whatever it is called: with what
 // it needs in it, or a word on where that is. With what is `added` to it, in any case.
+bool is_git_folder(const std::filesystem::path& folder,
+                   Sight& sight,
+                   std::span<const std::string> added = {});
+// The same for who takes what cannot be seen for what is not there.
 bool is_git_folder(const std::filesystem::path& folder, std::span<const std::string> added = {});
 // Whether that depends on files and folders of this name.
 bool is_name_in_git_folder(std::string_view name);

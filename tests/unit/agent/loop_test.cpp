@@ -930,7 +930,8 @@ TEST_CASE("loop: a product that cannot be written is the ending that everybody e
 TEST_CASE("loop: no run ends well with what git or errand would obey", "[agent]") {
   Stage stage;
   SECTION("that could not be taken away") {
-    stage.toolbox.left = {{.sentence = "`x/.git` could not be put back", .is_obeyed = true}};
+    stage.toolbox.left = {
+        {.sentence = "`x/.git` could not be put back", .ends_as = agent::Code::sandbox_violation}};
     const auto result = stage.run({answers(text_reply("Done."))});
     CHECK(result.exit_code == 93);
     CHECK(result.error->message == "`x/.git` could not be put back");
@@ -945,7 +946,8 @@ TEST_CASE("loop: no run ends well with what git or errand would obey", "[agent]"
   }
   SECTION("where the run has another ending, that stands") {
     stage.request.started.plan.limits.max_turns = 1;
-    stage.toolbox.left = {{.sentence = "`x/.git` could not be put back", .is_obeyed = true}};
+    stage.toolbox.left = {
+        {.sentence = "`x/.git` could not be put back", .ends_as = agent::Code::sandbox_violation}};
     CHECK(stage.run({answers(call_reply({{"a", "x", "{}"}}))}).exit_code == 80);
   }
 }

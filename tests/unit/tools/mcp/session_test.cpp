@@ -41,7 +41,7 @@ class Wire {
     listener_.on_failed(id, {.code = Code::mcp_transport, .message = why, .help = {}}, {});
   }
   void babble(const char* line) { listener_.on_noise(line); }
-  void fall() { listener_.on_end({.how = "has ended", .changes = {}}); }
+  void fall() { listener_.on_end({.how = "has ended"}); }
 
   // The next message for the server that answers nothing of the session's.
   Json next() {

@@ -8,12 +8,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace fs = std::filesystem;
 using tools::sandbox::ProtectedChange;
 using tools::sandbox::ProtectedFiles;
+using tools::sandbox::Sight;
 using Outcome = ProtectedChange::Outcome;
 
 namespace {
@@ -43,7 +47,7 @@ class Project {
     }
     files_ = std::make_unique<ProtectedFiles>(ProtectedFiles::Options{
         .roots = {root()}, .tops = {root()}, .files = {at("own.yaml")}, .allowed = paths});
-    files_->begin();
+    REQUIRE(files_->begin());
   }
 
   fs::path root() const { return fs::canonical(folder_.path()); }
@@ -55,7 +59,7 @@ class Project {
   ProtectedFiles& files() const { return *files_; }
   // "NAME: outcome" of each change, sorted.
   std::vector<std::string> end(bool have_mounts_held = false) const {
-    return told(files_->end(have_mounts_held));
+    return told(files_->end(have_mounts_held).changes);
   }
   std::vector<std::string> told(const std::vector<ProtectedChange>& changes) const {
     std::vector<std::string> all;
@@ -106,7 +110,7 @@ TEST_CASE("protected files: what was changed is put back, what was found stands 
   CHECK(fs::is_directory(project.at(".git/hooks.untrusted")));
   CHECK(project.text("module/.git") == "gitdir: ../.git/modules/a/b");
   CHECK(project.text("errand.yaml.untrusted") == "evil");
-  project.files().begin();
+  REQUIRE(project.files().begin());
   CHECK(project.end().empty());
 }
 
@@ -180,7 +184,7 @@ TEST_CASE("protected files: a repository where none was, also one without .git",
   fs::remove_all(project.at("module"));
   project.end();
   fs::remove_all(project.at(".git"));  // the settings that were put back
-  project.files().begin();
+  REQUIRE(project.files().begin());
   SECTION("by its usual name") {
     fs::create_directories(project.at(".git/objects"));
     CHECK(project.end() == Project::Told{".git: moved"});
@@ -210,7 +214,7 @@ TEST_CASE("protected files: what git has of a rebase or merge is no data", "[too
   project.write(".git/rebase-merge/git-rebase-todo", "pick 1");
   fs::create_directories(project.at(".git/worktrees/w/sequencer"));
   project.write(".git/worktrees/w/sequencer/todo", "pick 2");
-  project.files().begin();
+  REQUIRE(project.files().begin());
   project.write(".git/rebase-merge/git-rebase-todo", "exec evil");
   project.write(".git/worktrees/w/sequencer/todo", "exec evil");
   for (const char* made : {"BISECT_RUN", "MERGE_HEAD", "modules/a/b/NEVER_HEARD_OF", "modules/c"}) {
@@ -236,7 +240,7 @@ TEST_CASE("protected files: what a commit writes is data, and a link in its plac
     project.write(std::string(".git/") + name, "x");
   }
   CHECK(project.end() == Project::Told{".git: noticed"});
-  project.files().begin();
+  REQUIRE(project.files().begin());
   for (const char* name : {"COMMIT_EDITMSG", "ORIG_HEAD", "logs/refs/heads/main"}) {
     fs::remove(project.at(std::string(".git/") + name));
   }
@@ -259,14 +263,14 @@ TEST_CASE("protected files: an index that names more than the work is moved", "[
   project.write(".git/index", index_of("a/.gitignore"));
   CHECK(project.end() == Project::Told{".git: noticed"});
   for (const char* name : {".git/hooks/x", "a/.GIT/x", "../x", "/etc/x", "a//x", "a/./x"}) {
-    project.files().begin();
+    REQUIRE(project.files().begin());
     project.write(".git/index", index_of(name));
     const auto told = project.end();
     CHECK(std::ranges::find(told, ".git/index: moved") != told.end());
     CHECK_FALSE(fs::exists(project.at(".git/index")));
   }
   project.write(".git/index", index_of("../the user's own"));
-  project.files().begin();
+  REQUIRE(project.files().begin());
   project.write(".git/index", index_of("../of a program"));
   CHECK(project.end() == Project::Told{".git: noticed"});
 }
@@ -283,11 +287,11 @@ TEST_CASE("protected files: a module whose .git is its own is kept, and one nobo
       "160000,4b825dc642cb6eb9a060e54bf8d69288fbee4904,";
   CHECK(project.end().empty());
   run("git init -q libs/sub && git init -q vendor && " + add + "libs/sub");
-  project.files().begin();
+  REQUIRE(project.files().begin());
   run("git -C libs/sub config core.fsmonitor evil && git -C vendor config core.fsmonitor evil");
   CHECK(project.end() == Project::Told{"libs/sub/.git/config: put back"});
   CHECK_FALSE(project.text("libs/sub/.git/config").contains("evil"));
-  project.files().begin();
+  REQUIRE(project.files().begin());
   run(add + "vendor");
   CHECK(project.end() == Project::Told{".git: noticed", "vendor/.git: moved"});
 }
@@ -301,10 +305,10 @@ TEST_CASE("protected files: git itself goes on with what it has of a merge", "[t
                         .crossed = {},
                         .allowed = {},
                         .is_for_git = true});
-  files.begin();
+  REQUIRE(files.begin());
   fs::remove(project.at(".git/MERGE_HEAD"));
   project.write(".git/config", "evil");
-  CHECK(project.told(files.end(false)) == Project::Told{".git/config: put back"});
+  CHECK(project.told(files.end(false).changes) == Project::Told{".git/config: put back"});
 }
 
 TEST_CASE("protected files: behind mounts that held, changes are the user's own", "[tools]") {
@@ -319,10 +323,10 @@ TEST_CASE("protected files: where mounts are lost, what is as it was is not ment
   const Project project;
   CHECK(project.end().empty());
   fs::create_directories(project.at(".git/objects/cd"));  // it has to be looked at anew
-  project.files().begin(true);
+  REQUIRE(project.files().begin(true));
   CHECK(project.end(false).empty());
   fs::create_directories(project.at(".git/worktrees"));
-  project.files().begin(true);
+  REQUIRE(project.files().begin(true));
   project.write(".git/config", "evil");
   CHECK(project.end(false) == Project::Told{".git/config: put back"});
 }
@@ -332,9 +336,9 @@ TEST_CASE("protected files: what the user changes between calls stays, and is wh
   const Project project;
   CHECK(project.end().empty());
   project.write(".git/config", "by the user");
-  project.files().begin();
+  REQUIRE(project.files().begin());
   CHECK(project.end().empty());
-  project.files().begin();
+  REQUIRE(project.files().begin());
   project.write(".git/config", "evil");
   CHECK(project.end() == Project::Told{".git/config: put back"});
   CHECK(project.text(".git/config") == "by the user");
@@ -343,7 +347,7 @@ TEST_CASE("protected files: what the user changes between calls stays, and is wh
 TEST_CASE("protected files: of calls side by side, the state before the first counts", "[tools]") {
   const Project project;
   project.write(".git/config", "evil");
-  project.files().begin();  // a second call, after the first has changed something
+  REQUIRE(project.files().begin());  // a second call, after the first has changed something
   CHECK(project.end() == Project::Told{".git/config: put back"});
   CHECK(project.end().empty());
   CHECK(project.text(".git/config") == "[core]");
@@ -361,13 +365,13 @@ TEST_CASE("protected files: what is named may be changed, and nothing beside it"
 TEST_CASE("protected files: another place for mounts is another number", "[tools]") {
   const Project project;
   CHECK(project.end().empty());
-  const auto before = project.files().begin();
+  const auto before = project.files().begin().value();
   project.end();
-  CHECK(project.files().begin() == before);
+  CHECK(project.files().begin().value() == before);
   project.end();
   fs::rename(project.at(".git"), project.at("was"));
   fs::create_directories(project.at(".git"));
-  CHECK(project.files().begin() != before);
+  CHECK(project.files().begin().value() != before);
 }
 
 TEST_CASE("protected files: a sweep finds what was made deep below, and only that", "[tools]") {
@@ -380,7 +384,7 @@ TEST_CASE("protected files: a sweep finds what was made deep below, and only tha
   project.write("moved/module/.git", "gitdir: ../.git/modules/b");
   project.write("old/as_it_was.test.yaml", "one");
   project.write("old/another.test.yaml", "one");
-  project.files().survey();
+  REQUIRE(project.files().survey());
   project.write("bare/HEAD.new", "ref: refs/heads/other");
   fs::rename(project.at("bare/HEAD.new"), project.at("bare/HEAD"));
   fs::rename(project.at("moved"), project.at("elsewhere"));
@@ -415,7 +419,7 @@ TEST_CASE("protected files: a sweep finds locks that are others, new or gone", "
   for (const char* name : {"kept", "changed", "lost"}) {
     project.write(std::string("deep/") + name + ".yaml.mcp-lock.json", "one");
   }
-  project.files().survey();
+  REQUIRE(project.files().survey());
   project.write("deep/changed.yaml.mcp-lock.json", "two");
   fs::remove(project.at("deep/lost.yaml.mcp-lock.json"));
   project.write("deep/made.yaml.mcp-lock.json", "new");
@@ -429,7 +433,7 @@ TEST_CASE("protected files: a sweep finds locks that are others, new or gone", "
 TEST_CASE("protected files: a sweep takes what was made anew at an old place", "[tools]") {
   const Project project;
   fs::create_directories(project.at("old/.git"));
-  project.files().survey();
+  REQUIRE(project.files().survey());
   fs::rename(project.at("old/.git"), project.at("old/was"));
   fs::create_directories(project.at("old/.git"));
   CHECK(project.told(project.files().sweep().changes) == Project::Told{"old/.git: moved"});
@@ -438,7 +442,7 @@ TEST_CASE("protected files: a sweep takes what was made anew at an old place", "
 TEST_CASE("protected files: a sweep looks into folders that are shut, and shuts them again",
           "[tools]") {
   const Project project;
-  project.files().survey();
+  REQUIRE(project.files().survey());
   fs::create_directories(project.at("a/b/c/.git"));
   for (const char* name : {"a/b/c", "a/b", "a"}) {
     fs::permissions(project.at(name), fs::perms(name == std::string("a") ? 0311 : 0));
@@ -455,7 +459,7 @@ TEST_CASE("protected files: a sweep looks into folders that are shut, and shuts 
 
 TEST_CASE("protected files: what is too deep for a sweep is said", "[tools]") {
   const Project project;
-  project.files().survey();
+  REQUIRE(project.files().survey());
   fs::path deep = project.root();
   for (int level = 0; level < 600; ++level) {
     deep /= "d";
@@ -468,7 +472,7 @@ TEST_CASE("protected files: a mount does not hold a file that has another name",
   const Project project;
   project.end();
   fs::create_hard_link(project.at(".git/config"), project.at("notes"));
-  project.files().begin(true);
+  REQUIRE(project.files().begin(true));
   project.write("notes", "evil");
   CHECK(project.end(true) == Project::Told{".git/config: put back"});
   CHECK(project.text(".git/config") == "[core]");
@@ -478,7 +482,7 @@ TEST_CASE("protected files: behind mounts, what is obeyed and comes to be there 
           "[tools]") {
   const Project project;
   project.end();
-  project.files().begin(true);
+  REQUIRE(project.files().begin(true));
   project.write("own.yaml", "evil");
   CHECK(project.end(true) == Project::Told{"own.yaml: moved"});
 }
@@ -494,14 +498,14 @@ TEST_CASE("protected files: who protects the same shares what was there before",
   ProtectedFiles::Options more = options;
   more.allowed.push_back(project.at(".git"));
   CHECK(shared.of(more) != one);
-  one->begin();
+  REQUIRE(one->begin());
   project.write("agent.md", "evil");
-  other->begin();  // the file that the one has made is no state from before for the other
-  CHECK(project.told(one->end(false)) == Project::Told{"agent.md: moved"});
-  CHECK(other->end(false).empty());
-  one->survey();
+  REQUIRE(other->begin());  // the file that the one has made is no state from before for the other
+  CHECK(project.told(one->end(false).changes) == Project::Told{"agent.md: moved"});
+  CHECK(other->end(false).changes.empty());
+  REQUIRE(one->survey());
   fs::create_directories(project.at("deep/.git"));
-  other->survey();
+  REQUIRE(other->survey());
   CHECK(project.told(other->sweep().changes) == Project::Told{"deep/.git: moved"});
 }
 
@@ -515,14 +519,15 @@ std::vector<std::string> told_after_kill(const Project& project,
   const tests::TemporaryFolder kept;
   std::uint64_t number = 0;
   project.files().end(false);
-  project.files().survey();
-  project.files().begin();
+  REQUIRE(project.files().survey());
+  REQUIRE(project.files().begin());
   auto survey = project.files().surveyed_since(number);
   survey->has_mounts = has_mounts;
   tools::sandbox::keep_survey(*survey, kept.path(), 1);
   CHECK_FALSE(project.files().surveyed_since(number));
   meanwhile();
-  const auto surveys = tools::sandbox::read_surveys(kept.path());
+  Sight sight;
+  const auto surveys = tools::sandbox::read_surveys(kept.path(), sight);
   REQUIRE(surveys.size() == 1);
   return project.told(ProtectedFiles::sweep_after_kill(surveys.front()).changes);
 }
@@ -579,11 +584,11 @@ TEST_CASE("protected files: what was put back is no other one after a kill", "[t
   project.end();
   fs::create_directories(project.at(".errand"));
   project.write(".errand/config.yaml", "one");
-  project.files().survey();
-  project.files().begin();
+  REQUIRE(project.files().survey());
+  REQUIRE(project.files().begin());
   fs::remove_all(project.at(".errand"));
   CHECK(project.end() == Project::Told{".errand: put back"});
-  project.files().begin();
+  REQUIRE(project.files().begin());
   CHECK(told_after_kill(project, [&] {
           fs::create_directories(project.at("allowed/.git"));
         }).empty());
@@ -594,16 +599,17 @@ TEST_CASE("protected files: a survey is taken once, of the folders that it is of
   const tests::TemporaryFolder work;
   const fs::path root = work.path() / "a";
   fs::create_directory(root);
+  Sight sight;
   const auto taken = [&] {
-    const std::size_t count = tools::sandbox::read_surveys(kept.path()).size();
-    CHECK(tools::sandbox::read_surveys(kept.path()).size() == count);
+    const std::size_t count = tools::sandbox::read_surveys(kept.path(), sight).size();
+    CHECK(tools::sandbox::read_surveys(kept.path(), sight).size() == count);
     tools::sandbox::forget_surveys(kept.path());
     return count;
   };
-  CHECK_FALSE(tools::sandbox::has_surveys(kept.path()));
+  CHECK_FALSE(tools::sandbox::has_surveys(kept.path(), sight));
   tools::sandbox::keep_survey({.roots = {root}}, kept.path(), 1);
   tools::sandbox::keep_survey({.roots = {root}}, kept.path(), 2);
-  CHECK(tools::sandbox::has_surveys(kept.path()));
+  CHECK(tools::sandbox::has_surveys(kept.path(), sight));
   CHECK(taken() == 2);
   CHECK(taken() == 0);
   tools::sandbox::keep_survey({.roots = {root}}, kept.path(), 1);
@@ -617,4 +623,123 @@ TEST_CASE("protected files: a survey is taken once, of the folders that it is of
   CHECK(::mkfifo((kept.path() / "survey-2").c_str(), 0600) == 0);
   CHECK(taken() == 0);
   CHECK(fs::is_empty(kept.path()));
+}
+
+namespace {
+
+// While it lives this process may open so many files more.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(int count) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::open("/", O_PATH | O_CLOEXEC);
+    ::close(next);
+    rlimit now = before_;
+    now.rlim_cur = static_cast<rlim_t>(next + count);
+    ::setrlimit(RLIMIT_NOFILE, &now);
+  }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+constexpr int k_enough = 12;
+
+bool has_untrusted(const fs::path& root) {
+  return std::ranges::any_of(fs::recursive_directory_iterator(root), [](const auto& entry) {
+    return entry.path().native().contains(".untrusted");
+  });
+}
+
+}  // namespace
+
+TEST_CASE("protected files: what cannot be looked at is not taken for changed", "[tools]") {
+  for (int count = 0; count < k_enough; ++count) {
+    const Project project;
+    project.end();
+    project.write("a.test.yaml", "one");
+    REQUIRE(project.files().survey());
+    REQUIRE(project.files().begin());
+    const auto end = [&] {
+      const FewDescriptors few(count);
+      return project.files().end(false);
+    }();
+    CAPTURE(count);
+    CHECK(project.told(end.changes).empty());
+    CHECK((count > 0 || end.trouble));
+    CHECK((count < k_enough - 1 || !end.trouble));
+    CHECK((!end.trouble || end.trouble->code == agent::Code::os_failed));
+    const auto sweep = [&] {
+      const FewDescriptors few(count);
+      return project.files().sweep();
+    }();
+    CHECK(project.told(sweep.changes).empty());
+    CHECK((count > 0 || (sweep.trouble && !sweep.is_whole)));
+    CHECK_FALSE(has_untrusted(project.root()));
+  }
+}
+
+TEST_CASE("protected files: what was changed meanwhile is put back when it can be seen",
+          "[tools]") {
+  const Project project;
+  const auto end_unseen = [&] {
+    project.write(".git/hooks/pre-commit", "evil");
+    project.write("agent.md", "evil");
+    const FewDescriptors none(0);
+    return project.files().end(false);
+  };
+  const Project::Told both{".git/hooks: put back", "agent.md: moved"};
+  SECTION("after the next program") {
+    CHECK(end_unseen().trouble);
+    CHECK(project.files().begin());
+    CHECK(project.end() == both);
+  }
+  SECTION("at the run's end") {
+    REQUIRE(project.files().survey());
+    CHECK(end_unseen().trouble);
+    CHECK(project.told(project.files().sweep().changes) == both);
+  }
+  CHECK(project.text(".git/hooks/pre-commit") == "good");
+}
+
+TEST_CASE("protected files: where nobody could look before it, no program begins", "[tools]") {
+  const Project project;
+  project.end();
+  for (int count = 0; count < k_enough; ++count) {
+    const bool has_begun = [&] {
+      const FewDescriptors few(count);
+      return project.files().survey() && project.files().begin();
+    }();
+    CAPTURE(count);
+    CHECK((count > 0 || !has_begun));
+    CHECK((count < k_enough - 1 || has_begun));
+    CHECK((has_begun || project.files().begin()));
+    CHECK(project.end().empty());
+  }
+}
+
+TEST_CASE("protected files: after a kill, what cannot be looked at keeps its name", "[tools]") {
+  for (int count = 0; count < k_enough; ++count) {
+    const Project project;
+    project.end();
+    project.write("own.yaml", "mine");
+    project.write("a.test.yaml", "one");
+    std::uint64_t number = 0;
+    REQUIRE(project.files().survey());
+    REQUIRE(project.files().begin());
+    auto survey = project.files().surveyed_since(number);
+    REQUIRE(survey);
+    survey->has_mounts = false;
+    const auto sweep = [&] {
+      const FewDescriptors few(count);
+      return ProtectedFiles::sweep_after_kill(*survey);
+    }();
+    CAPTURE(count);
+    CHECK(project.told(sweep.changes).empty());
+    CHECK((count > 0 || sweep.trouble));
+    CHECK_FALSE(has_untrusted(project.root()));
+  }
 }

@@ -1,0 +1,50 @@
+// Looks at files, and notes whether it saw what is there. What a machine that lacks something
+// (descriptors, memory) or a broken disk keeps from it is neither gone nor changed: from such a
+// look nothing may be concluded.
+#pragma once
+#include "agent/descriptor.h"
+#include "agent/error.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <sys/stat.h>
+#include <system_error>
+#include <vector>
+
+namespace tools::sandbox {
+
+class Sight {
+ public:
+  struct Named {
+    std::string name;
+    unsigned char type;  // as readdir says it
+  };
+
+  bool is_whole() const { return error_number_ == 0; }
+  // os.failed, with the first place that it could not see; nullopt: it saw all.
+  std::optional<agent::Error> trouble() const;
+
+  // As the calls of these names do; errno is theirs.
+  agent::Descriptor open(int folder, const char* name, int flags);
+  agent::Descriptor open(const std::filesystem::path& path, int flags);
+  std::optional<struct stat> lstat(const std::filesystem::path& path);
+  bool is_there(const std::filesystem::path& path) { return lstat(path).has_value(); }
+  // What is in an open folder, which stays open, or in that of a path: links are followed.
+  std::vector<Named> entries_of(int folder);
+  std::vector<Named> entries_of(const std::filesystem::path& folder);
+
+  // Of another call that failed there. That something is not there, is of another kind, leads
+  // nowhere or is shut is seen, too.
+  void failed(int error_number, const std::filesystem::path& where);
+  // The same of what std::filesystem says; no error: all is well.
+  void heed(const std::error_code& error, const std::filesystem::path& where);
+
+ private:
+  std::vector<Named> read(int folder, const std::filesystem::path& where);
+
+  int error_number_ = 0;
+  std::filesystem::path where_;
+};
+
+}  // namespace tools::sandbox
