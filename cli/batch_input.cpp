@@ -2,6 +2,7 @@
 
 #include "agent/json.h"
 #include "agent/refusal.h"
+#include "agent/shortage.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -45,9 +46,11 @@ std::string quoted_name(const std::string& file) {
 }
 
 std::unexpected<Error> cannot_read_inputs(const std::string& file, int error) {
-  return agent::fail(Code::cli_no_input,
-                     fmt::format("cannot read {}: {}", quoted_name(file), std::strerror(error)),
-                     "INPUTS is a file of lines, JSON Lines or CSV, or `-` for standard input");
+  return agent::fail(agent::error_of(
+      error,
+      {.code = Code::cli_no_input,
+       .message = fmt::format("cannot read {}: {}", quoted_name(file), std::strerror(error)),
+       .help = "INPUTS is a file of lines, JSON Lines or CSV, or `-` for standard input"}));
 }
 
 std::string_view without_line_end(std::string_view text) {

@@ -3,6 +3,7 @@
 #include "agent/absence.h"
 #include "agent/descriptor.h"
 #include "agent/json.h"
+#include "agent/shortage.h"
 #include "agent/store/wal_file.h"
 #include "agent/text.h"
 
@@ -214,11 +215,12 @@ std::string help_for_write(int sqlite_code) {
 
 std::unexpected<Error> failed_with_errno(std::string_view doing, const fs::path& path, int number) {
   const bool is_full = number == ENOSPC || number == EDQUOT || number == EIO;
-  return agent::fail(
+  return agent::fail(agent::error_of(
+      number,
       {.code = Code::storage_io,
        .message = fmt::format("{} {}: {}", doing, path.string(), std::strerror(number)),
        .help = help_for(is_full ? SQLITE_FULL : SQLITE_CANTOPEN),
-       .write_failed = is_full});
+       .write_failed = is_full}));
 }
 
 std::unexpected<Error> not_ours(const fs::path& file, std::string_view why) {
@@ -512,14 +514,16 @@ Result<Reading> read_or_look_at_it(const fs::path& file) {
 std::unexpected<Error> failed(std::string_view doing,
                               const fs::path& file,
                               const SQLite::Exception& exception) {
+  const int number = errno;
   const int code = exception.getExtendedErrorCode() != -1 ? exception.getExtendedErrorCode()
                                                           : exception.getErrorCode();
   const int kind = code & 0xFF;
-  return agent::fail(
+  return agent::fail(agent::error_of(
+      kind == SQLITE_CANTOPEN ? number : 0,
       {.code = code_of(code),
        .message = fmt::format("{} the journal {}: {}", doing, file.string(), exception.what()),
        .help = help_for_write(code),
-       .write_failed = kind == SQLITE_FULL || kind == SQLITE_IOERR});
+       .write_failed = kind == SQLITE_FULL || kind == SQLITE_IOERR}));
 }
 
 // What is no journal of ours is not even opened: SQLite would wait for a pipe, and obey a rollback

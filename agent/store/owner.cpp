@@ -2,6 +2,7 @@
 
 #include "agent/duration.h"
 #include "agent/json.h"
+#include "agent/shortage.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -46,11 +47,13 @@ bool is_locked(const Descriptor& file, off_t place, off_t length) {
 std::unexpected<Error> cannot(std::string_view what,
                               const std::filesystem::path& file,
                               int number) {
-  return fail(Code::storage_io,
-              fmt::format("cannot {} {}: {}", what, file.string(), std::strerror(number)),
-              number == EISDIR  ? "take that folder away: errand makes a file of this name"
-              : number == ELOOP ? "take that link away: errand makes a file of this name"
-                                : "make the file and its folder writable");
+  return fail(agent::error_of(
+      number,
+      {.code = Code::storage_io,
+       .message = fmt::format("cannot {} {}: {}", what, file.string(), std::strerror(number)),
+       .help = number == EISDIR  ? "take that folder away: errand makes a file of this name"
+               : number == ELOOP ? "take that link away: errand makes a file of this name"
+                                 : "make the file and its folder writable"}));
 }
 
 Result<Descriptor> opened(const std::filesystem::path& claims) {

@@ -2,6 +2,7 @@
 
 #include "agent/absence.h"
 #include "agent/descriptor.h"
+#include "agent/shortage.h"
 
 #include <fmt/format.h>
 
@@ -247,9 +248,12 @@ std::optional<WalLook> look_once(const Pieces& file) {
 }
 
 std::unexpected<Error> failed_at(std::string_view doing, const fs::path& path) {
-  return fail(Code::storage_io,
-              fmt::format("cannot {} {}: {}", doing, path.string(), std::strerror(errno)),
-              "make room, or make the file and its folder writable");
+  const int number = errno;
+  return fail(agent::error_of(
+      number,
+      {.code = Code::storage_io,
+       .message = fmt::format("cannot {} {}: {}", doing, path.string(), std::strerror(number)),
+       .help = "make room, or make the file and its folder writable"}));
 }
 
 std::unexpected<Error> nothing_to_save(const fs::path& journal) {

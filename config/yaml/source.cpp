@@ -2,6 +2,7 @@
 
 #include "agent/descriptor.h"
 #include "agent/refusal.h"
+#include "agent/shortage.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -90,10 +91,11 @@ agent::Error open_error(const std::filesystem::path& file, int number) {
                       near ? fmt::format("did you mean `{}`?", agent::one_line(*near))
                            : "check the path and the folder it starts from");
   }
-  return file_error(
-      file,
-      fmt::format("cannot open `{}`: {}", name, std::generic_category().message(number)),
-      "check the file's permissions");
+  return agent::error_of(
+      number,
+      file_error(file,
+                 fmt::format("cannot open `{}`: {}", name, std::generic_category().message(number)),
+                 "check the file's permissions"));
 }
 
 agent::Result<void> check_is_readable(const std::filesystem::path& file,
