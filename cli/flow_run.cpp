@@ -19,6 +19,7 @@
 #include "cli/outside_input.h"
 #include "cli/plan_members.h"
 #include "cli/recorded_member.h"
+#include "cli/resources.h"
 #include "cli/run_identity.h"
 #include "cli/run_inputs.h"
 #include "cli/run_seal.h"
@@ -498,8 +499,8 @@ void FlowRun::begin_members() {
     for (const Member& member : members) {
       if (settle_recorded(member)) {
         is_news = true;
-      } else if (is_over) {
-        ready_.push_back(member);
+      } else if (is_over || !make_room_beside(running_.size())) {
+        ready_.push_back(member);  // or, for want of room, until another one has ended
       } else {
         begin(member);
       }

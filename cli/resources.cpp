@@ -119,8 +119,9 @@ int say_on_own_stack(const std::function<int()>& say) {
   return saying.code;
 }
 
-agent::Result<void> make_room_for(std::size_t runs) {
-  TRY(make_room_in_memory(runs));
+namespace {
+
+agent::Result<void> make_room_for_files(std::size_t runs) {
   const rlim_t needed = k_descriptors * (runs + 1);
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
@@ -138,6 +139,17 @@ agent::Result<void> make_room_for(std::size_t runs) {
                                  needed,
                                  limit.rlim_max),
                      "Run fewer at once (`--parallel`), or raise the limit: `ulimit -Hn`.");
+}
+
+}  // namespace
+
+agent::Result<void> make_room_for(std::size_t runs) {
+  TRY(make_room_in_memory(runs));
+  return make_room_for_files(runs);
+}
+
+bool make_room_beside(std::size_t runs) {
+  return runs == 0 || (make_room_in_memory(1) && make_room_for_files(runs + 1));
 }
 
 }  // namespace cli

@@ -8,6 +8,7 @@
 #include "cli/handoffs.h"
 #include "cli/limits_above.h"
 #include "cli/member_run.h"
+#include "cli/resources.h"
 #include "cli/terminal/event_lines.h"
 
 #include <fmt/format.h>
@@ -178,7 +179,8 @@ class SubAgents::Turn {
     std::deque<std::string>& line = agents_.line_;
     std::unique_lock lock(agents_.mutex_);
     const auto has_come = [&] {
-      return agents_.at_work_ < most && (line.empty() || line.front() == call_id);
+      return agents_.at_work_ < most && (line.empty() || line.front() == call_id) &&
+             make_room_beside(static_cast<std::size_t>(agents_.at_work_));
     };
     has_come_ = agents_.changed_.wait(lock, stop, has_come) && !stop.stop_requested();
     std::erase(line, call_id);
