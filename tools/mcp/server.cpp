@@ -428,7 +428,7 @@ void Server::note_unchecked(const std::string& name, const std::string& paramete
 Result<std::shared_ptr<Session>> Server::living_session(const std::stop_token& stop) {
   const std::lock_guard lock(mutex_);
   if (session_->is_over()) {
-    if (!session_->is_lost()) {  // else calls that it took are still waited for
+    if (session_->lost_by() == 0) {  // else calls that it took are still waited for
       take_changes();
     }
     TRY_ASSIGN(Connected connected, start_again(stop));
@@ -686,7 +686,7 @@ std::optional<Milliseconds> Server::delay_of(const Session& session,
                                              const agent::Error& error,
                                              int attempt,
                                              Milliseconds waited) {
-  if (session.is_lost() && error.http_status != 0) {
+  if (error.http_status != 0 && error.http_status == session.lost_by()) {
     return attempt == 1 ? std::optional(Milliseconds{0}) : std::nullopt;
   }
   constexpr int k_too_many_requests = 429;

@@ -235,9 +235,9 @@ bool Session::is_over() const {
   return !ended_.empty();
 }
 
-bool Session::is_lost() const {
+int Session::lost_by() const {
   const std::lock_guard lock(mutex_);
-  return lost_ != 0;
+  return lost_;
 }
 
 std::string Session::ended() const {

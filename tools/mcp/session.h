@@ -78,8 +78,9 @@ class Session {
 
   const Agreement& agreement() const { return agreement_; }
   bool is_over() const;  // it has ended, or is lost
-  // The server does not know it any more. What it took before, it may still answer.
-  bool is_lost() const;
+  // The HTTP status by which the server said that it does not know it any more; 0: it does, or has
+  // ended. What it took before, it may still answer.
+  int lost_by() const;
   std::string ended() const;  // how, in words that follow its name; empty: it has not
   // What it wrote that answers nobody, in a sentence's end; empty: there is nothing.
   std::string misunderstood() const;
@@ -189,7 +190,7 @@ class Session {
   std::int64_t listens_ = 0;            // the request whose answer is a stream; 0: none
   std::optional<std::string> refusal_;  // of that request
   std::string ended_;                   // how; empty: it has not
-  int lost_ = 0;  // of a session that is lost: the HTTP status by which the server said so
+  int lost_ = 0;  // lost_by()
   sandbox::ProtectedEnd looked_;                 // behind one that has ended
   int asking_ = 0;                               // questions to the person that are open
   std::chrono::steady_clock::time_point asked_;  // when the last one was answered
