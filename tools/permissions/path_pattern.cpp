@@ -2,15 +2,18 @@
 
 #include "tools/permissions/shell_script.h"
 
+#include <climits>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <compare>
+#include <cstddef>
 #include <deque>
 #include <iterator>
 #include <optional>
-#include <span>
+#include <set>
 #include <sys/stat.h>
 #include <system_error>
 #include <utility>
@@ -250,61 +253,105 @@ std::optional<fs::path> PathPattern::place() const {
   return rest_ == "**" && is_apart_ ? std::optional(folder_) : std::nullopt;
 }
 
-// Each step on the way is taken for what it really is; where nothing of it is a link, what the text
-// says is all that it can be.
+// What the pattern's own links lead to is another text that it is about.
+std::vector<TextPattern> PathPattern::outlines() const {
+  std::vector<TextPattern> all{outline_};
+  const fs::path real =
+      is_file_ ? true_path(folder_ / rest_) : true_path(folder_) / fs::path(rest_);
+  if (real != folder_ / rest_) {
+    all.emplace_back(outline(real.string()));
+  }
+  return all;
+}
+
+// Each step on the way is taken for what it really is. Where no link is on it, what the text says
+// is all that it can be.
 class PathPattern::Search {
  public:
   Search(const PathPattern& pattern, int& to_look_at)
-      : pattern_(pattern), to_look_at_(to_look_at) {}
+      : pattern_(pattern), outlines_(pattern.outlines()), to_look_at_(to_look_at) {}
 
-  // `folder` is a true path.
-  bool finds(const fs::path& folder, std::span<const fs::path> names) {
-    fs::path known = folder;
-    while (!names.empty() && !has_unknown(names.front().native())) {
-      known /= names.front();
-      names = names.subspan(1);
+  bool finds(const fs::path& path) {
+    if (path.native().size() > PATH_MAX) {
+      return true;
     }
-    if (names.empty()) {
-      return pattern_.forbids(known, true);
-    }
-    known = true_path(known);
-    fs::path text = known;
-    for (const fs::path& name : names) {
-      text /= name;
-    }
-    return pattern_.outline_.may_cover(text.lexically_normal().string()) ||
-           finds_behind_wildcard(known, names.front().native(), names.subspan(1));
-  }
-
- private:
-  bool finds_behind_wildcard(const fs::path& folder,
-                             const std::string& wildcard,
-                             std::span<const fs::path> rest) {
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (--to_look_at_ < 0) {
-        return true;
-      }
-      std::error_code gone;
-      const bool is_link = entry->is_symlink(gone);
-      if ((is_link || !rest.empty()) &&
-          TextPattern(literal_pattern(entry->path().filename().native())).may_cover(wildcard) &&
-          (is_link || entry->is_directory(gone)) && finds(true_path(entry->path()), rest)) {
+    names_.assign(std::next(path.begin()), path.end());
+    left_.push_back({.folder = path.root_path(), .at = 0});
+    while (!left_.empty()) {
+      const Step step = std::move(left_.back());
+      left_.pop_back();
+      if (is_forbidden(step)) {
         return true;
       }
     }
     return false;
   }
 
+ private:
+  struct Step {
+    fs::path folder;  // a true path
+    std::size_t at;   // of the names that lead on from there
+    auto operator<=>(const Step&) const = default;
+  };
+
+  // Or leads to steps that are left, or to more than can be looked at.
+  bool is_forbidden(Step step) {
+    while (step.at < names_.size() && !has_unknown(names_[step.at].native())) {
+      step.folder /= names_[step.at++];
+    }
+    if (step.at == names_.size()) {
+      return pattern_.forbids(step.folder, true);
+    }
+    step.folder = true_path(step.folder);
+    if (!known_.insert(step).second) {
+      return false;
+    }
+    fs::path text = step.folder;
+    std::for_each(names_.begin() + static_cast<std::ptrdiff_t>(step.at),
+                  names_.end(),
+                  [&](const fs::path& name) { text /= name; });
+    const std::string plain = text.lexically_normal().string();
+    constexpr std::size_t k_as_one_entry = 64;  // bytes
+    to_look_at_ -= 1 + static_cast<int>(plain.size() / k_as_one_entry);
+    return to_look_at_ < 0 ||
+           std::ranges::any_of(
+               outlines_, [&](const TextPattern& one) { return one.may_cover(plain); }) ||
+           !look_behind_wildcard(step);
+  }
+
+  // False: nobody can tell.
+  bool look_behind_wildcard(const Step& step) {
+    const bool is_last = step.at + 1 == names_.size();
+    std::error_code error;
+    for (fs::directory_iterator entry(step.folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (--to_look_at_ < 0) {
+        return false;
+      }
+      std::error_code gone;
+      const bool is_link = entry->is_symlink(gone);
+      const std::string name = entry->path().filename().string();
+      if ((is_link || (!is_last && entry->is_directory(gone))) &&
+          TextPattern(literal_pattern(name)).may_cover(names_[step.at].native())) {
+        left_.push_back(
+            {.folder = is_link ? true_path(entry->path()) : entry->path(), .at = step.at + 1});
+      }
+    }
+    return !error || error == std::errc::no_such_file_or_directory ||
+           error == std::errc::not_a_directory || error == std::errc::permission_denied;
+  }
+
   const PathPattern& pattern_;
+  std::vector<TextPattern> outlines_;
   int& to_look_at_;
+  std::vector<fs::path> names_;
+  std::vector<Step> left_;
+  std::set<Step> known_;
 };
 
 bool PathPattern::may_forbid(const fs::path& path, int& to_look_at) const {
-  const std::vector<fs::path> names(std::next(path.begin()), path.end());
   return outline_.may_cover(path.lexically_normal().string()) ||
-         Search(*this, to_look_at).finds(path.root_path(), names);
+         Search(*this, to_look_at).finds(path);
 }
 
 }  // namespace tools

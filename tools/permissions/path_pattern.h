@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tools {
 
@@ -55,12 +56,13 @@ class PathPattern {
   // that the work goes on in). nullopt: it is about names.
   std::optional<std::filesystem::path> place() const;
   // The same for a text that is only known in part (shell_script.h), and absolute: by what it says,
-  // and by the links that its wildcards find now. Of folders so many more entries are looked at as
-  // `to_look_at` says; where there are more, nobody can tell.
+  // and by the links that its wildcards find now. So many more entries of folders are looked at as
+  // `to_look_at` says; where there are more, or one cannot be read, nobody can tell.
   bool may_forbid(const std::filesystem::path& path, int& to_look_at) const;
 
  private:
   class Search;
+  std::vector<TextPattern> outlines() const;
 
   PathPattern(std::filesystem::path folder, std::string rest, Glob strict, Glob wide);
 

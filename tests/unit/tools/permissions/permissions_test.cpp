@@ -198,6 +198,38 @@ TEST_CASE("permissions: a wildcard is judged by where the links lead that it fin
   CHECK(verdict("cat many/*9") == Verdict::ask);
 }
 
+TEST_CASE("permissions: a search behind wildcards ends, and what it cannot read is in doubt",
+          "[tools]") {
+  const Place place;
+  fs::create_directory_symlink(".", place.folder.at("l"));
+  fs::create_directories(place.folder.at("real"));
+  fs::create_directory_symlink("real", place.folder.at("conf"));
+  PermissionSpec spec;
+  spec.standard = PermissionSpec::Standard::ask;
+  spec.allow = rules({"shell(cat *)"});
+  spec.deny = rules({"read_file(secrets/**)", "read_file(conf/*.pem)"});
+  const Permissions permissions = place.permissions(spec);
+  const auto verdict = [&](const std::string& line) {
+    return permissions.judge("shell", runs(line)).verdict;
+  };
+  const auto repeated = [](const std::string& text, int times) {
+    std::string all;
+    for (int time = 0; time < times; ++time) {
+      all += text;
+    }
+    return all;
+  };
+
+  CHECK(verdict("cat real/*.pem") == Verdict::ask);  // what the rule's own link leads to
+  CHECK(verdict("cat real/*.txt") == Verdict::allow);
+  CHECK(verdict("cat " + repeated("l*/", 100) + "src/*.c") == Verdict::allow);
+  CHECK(verdict("cat " + repeated("l*/", 3000) + "src/*.c") == Verdict::ask);
+  const fs::path deep = place.folder.at(repeated("a/", 60));
+  fs::create_directories(deep);
+  fs::create_directory_symlink(place.folder.at("secrets"), deep / "plain");
+  CHECK(verdict("cat " + repeated("a*/", 60) + "p*n/key") == Verdict::ask);
+}
+
 TEST_CASE("permissions: a file's other names are doubted beside a rule that denies", "[tools]") {
   const Place place;
   place.folder.write("conf", "c");
