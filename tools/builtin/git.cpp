@@ -326,4 +326,10 @@ Git Git::with_index(const fs::path& index) const {
   return other;
 }
 
+Output failed_by_git(const agent::Error& error) {
+  Output output = failure(error);
+  output.is_fatal = error.code == Code::os_failed;
+  return output;
+}
+
 }  // namespace tools

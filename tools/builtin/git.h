@@ -72,4 +72,7 @@ std::string joined_by_nul(std::span<const std::string> texts);
 // At most a few of them, as "`a`, `b` and 7 more".
 std::string some_of(std::span<const std::string> names);
 
+// Where nobody could look at what git has left, the run cannot go on.
+Output failed_by_git(const agent::Error& error);
+
 }  // namespace tools

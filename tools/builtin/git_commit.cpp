@@ -331,7 +331,7 @@ class GitCommit final : public Tool {
       return failure(git.error());
     }
     auto report = Commit(context, *git).make(arguments);
-    return report ? Output{.text = std::move(*report)} : failure(report.error());
+    return report ? Output{.text = std::move(*report)} : failed_by_git(report.error());
   }
 
  private:

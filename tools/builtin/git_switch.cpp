@@ -212,7 +212,7 @@ Result<std::string> git_switch(const agent::Json& arguments, const CallContext& 
 
 Output call_git_switch(const agent::Json& arguments, const CallContext& context) {
   auto report = git_switch(arguments, context);
-  return report ? Output{.text = std::move(*report)} : failure(report.error());
+  return report ? Output{.text = std::move(*report)} : failed_by_git(report.error());
 }
 
 }  // namespace

@@ -452,10 +452,8 @@ ProgramTurns::Turn LocalProgramRunner::begin_turn(const std::stop_token& stop) {
   return supervisor_.turns().take(ProgramTurns::Side::user, stop);
 }
 
-void LocalProgramRunner::before_writing() {
-  if (sandbox_ != nullptr) {
-    (void)sandbox_->note_writing();  // what it could not look at, the sweep says
-  }
+agent::Result<void> LocalProgramRunner::before_writing() {
+  return sandbox_ != nullptr ? sandbox_->note_writing() : agent::Result<void>();
 }
 
 std::vector<agent::Leftover> LocalProgramRunner::tidy_up() {

@@ -24,7 +24,7 @@ class LocalProgramRunner final : public ProgramRunner {
   agent::Result<std::unique_ptr<TalkingProgram>> talk(const ProgramRequest& request,
                                                       TalkingProgram::Listener&& listener) override;
   ProgramTurns::Turn begin_turn(const std::stop_token& stop) override;
-  void before_writing() override;
+  agent::Result<void> before_writing() override;
   std::vector<agent::Leftover> tidy_up() override;
 
  private:

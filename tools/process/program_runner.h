@@ -124,8 +124,9 @@ class ProgramRunner {
   // tool is at work here that only a look afterwards keeps from changing its files.
   virtual ProgramTurns::Turn begin_turn(const std::stop_token& /*stop*/) { return {}; }
   // Before something else than a program writes where programs may: what is there now is what was
-  // there before the run's tools. Thread-safe; only the first call does anything.
-  virtual void before_writing() {}
+  // there before the run's tools. Thread-safe; only the first call does anything. os.failed: that
+  // could not be looked at.
+  virtual agent::Result<void> before_writing() { return {}; }
   // When no more programs come, for now: what they have left that a person has to know of.
   virtual std::vector<agent::Leftover> tidy_up() { return {}; }
 };

@@ -593,7 +593,10 @@ class Runner::Round {
               return said;
             }};
     if (prepared.access == Access::Kind::writes && options.program_runner != nullptr) {
-      options.program_runner->before_writing();
+      if (const auto noted = options.program_runner->before_writing(); !noted) {
+        const agent::Error& why = noted.error();
+        return {.output = failure(why.code, why.message, why.help)};
+      }
     }
     Tool& tool = *prepared.entry->configured.tool;
     std::string changes =

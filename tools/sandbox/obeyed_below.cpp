@@ -51,7 +51,7 @@ ObeyedPlace::Identity identity_of(int folder, const char* name, Sight& sight) {
 
 class Look {
  public:
-  explicit Look(const FoundObeyed& found) : found_(found) {}
+  Look(const FoundObeyed& found, Sight& sight) : found_(found), sight_(sight) {}
 
   bool below(const fs::path& root) {
     enter(AT_FDCWD, root, root);
@@ -88,6 +88,7 @@ class Look {
         ::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status = {};
     if (!way || ::fstat(way.get(), &status) != 0) {
+      sight_.failed(errno, path);
       is_whole_ = is_whole_ && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
       return;
     }
@@ -97,6 +98,7 @@ class Look {
       ::chmod(handle_of(way).c_str(), (status.st_mode | S_IRWXU) & 07777);
     }
     agent::Descriptor folder(::openat(way.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    sight_.failed(folder ? 0 : errno, path);
     if (!folder || levels_.size() >= k_deepest) {
       // Where nobody of this user can enter, no program has made anything either.
       is_whole_ = is_whole_ && !folder && ::faccessat(way.get(), ".", X_OK, 0) != 0;
@@ -111,9 +113,10 @@ class Look {
     const int own = ::openat(level.folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(own < 0 ? nullptr : ::fdopendir(own),
                                                       ::closedir);
+    sight_.failed(entries != nullptr ? 0 : errno, level.path);
     is_whole_ = is_whole_ && entries != nullptr;
     bool has_head = false;
-    Sight sight;
+    Sight sight;  // what one level hides says nothing of the others
     std::vector<ObeyedPlace> obeyed;
     while (entries != nullptr) {
       errno = 0;
@@ -145,6 +148,7 @@ class Look {
                         .identity = identity_of(level.folder.get(), "", sight)});
     }
     if (!sight.is_whole()) {
+      sight_.add(sight);
       is_whole_ = false;
       return;
     }
@@ -174,6 +178,7 @@ class Look {
   }
 
   const FoundObeyed& found_;
+  Sight& sight_;
   std::vector<Level> levels_;  // from the root to where it looks
   std::size_t seen_ = 0;
   bool is_whole_ = true;
@@ -185,8 +190,8 @@ ObeyedPlace::Identity identity_of(const fs::path& path, Sight& sight) {
   return identity_of(AT_FDCWD, path.c_str(), sight);
 }
 
-bool find_obeyed_below(const std::vector<fs::path>& roots, const FoundObeyed& found) {
-  Look look(found);
+bool find_obeyed_below(const std::vector<fs::path>& roots, const FoundObeyed& found, Sight& sight) {
+  Look look(found, sight);
   bool is_whole = true;
   for (const fs::path& root : roots) {
     is_whole = look.below(root) && is_whole;

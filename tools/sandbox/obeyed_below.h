@@ -35,6 +35,8 @@ using FoundObeyed = std::function<std::filesystem::path(const ObeyedPlace&)>;
 // that refuses its owner is opened for the look and shut again. False where it did not see
 // everything that programs may have made: too many files, too deep, a folder that could not be
 // opened.
-bool find_obeyed_below(const std::vector<std::filesystem::path>& roots, const FoundObeyed& found);
+bool find_obeyed_below(const std::vector<std::filesystem::path>& roots,
+                       const FoundObeyed& found,
+                       Sight& sight);
 
 }  // namespace tools::sandbox

@@ -98,15 +98,12 @@ bool has_other_names(const fs::path& path, Sight& sight) {
     const auto found = sight.lstat(file);
     return found && S_ISREG(found->st_mode) && found->st_nlink > 1;
   };
-  std::error_code error;
-  fs::recursive_directory_iterator entry(path, error);
-  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (has_some(entry->path())) {
-      return true;
-    }
-  }
-  sight.heed(error, path);
-  return has_some(path);
+  bool is_found = has_some(path);
+  sight.walk(path, [&](const fs::path& file, unsigned char type) {
+    is_found = is_found || (type == DT_REG && has_some(file));
+    return !is_found;
+  });
+  return is_found;
 }
 
 // A file system that does not say when something was made says at least when it was changed.
@@ -278,6 +275,9 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
       add_place(folder);
     }
   }
+  for (const Path& top : tops) {
+    state.roots.emplace(top, sight.lstat(top).value_or(Status()));
+  }
   state.tops = std::move(tops);
   look_beside_data(state, before, room, scope, sight);
   state.is_behind_mounts = std::ranges::all_of(state.places, [&](const auto& one) {
@@ -375,6 +375,7 @@ class ProtectedFiles::Undoing {
  private:
   // Nothing is judged by a look that did not see all.
   void undo() {
+    open_tops();
     for (const auto& [path, folder] : base_.folders) {
       if (!is_behind_a_mount(path)) {
         check_folder(path, folder);
@@ -429,6 +430,16 @@ class ProtectedFiles::Undoing {
 
   void add(ProtectedChange change) { changes_.push_back(std::move(change)); }
 
+  // A folder of names that are obeyed, and that a program has shut over them.
+  void open_tops() {
+    for (const auto& [top, before] : base_.roots) {
+      const bool is_shut = ::faccessat(AT_FDCWD, top.c_str(), R_OK | X_OK, AT_EACCESS) != 0;
+      if (is_shut && ::chmod(top.c_str(), before.st_mode & 07777) == 0) {
+        add({.path = top, .outcome = Outcome::put_back});
+      }
+    }
+  }
+
   // Judged by the settings that are there again.
   void move_odd_indexes() {
     for (const auto& [path, folder] : base_.folders) {
@@ -466,7 +477,7 @@ class ProtectedFiles::Undoing {
 
   ProtectedChange put_back(const Path& place, const FileTree& tree) const {
     Path aside = move_aside(place, root_of(place));
-    Sight sight;
+    Sight sight(Sight::Shut::opened);
     std::size_t room = k_most_bytes;
     const bool is_back = !sight.is_there(place) && sight.is_whole() && tree.put_back() &&
                          FileTree::read(place, room, sight).is_same(tree);
@@ -504,7 +515,7 @@ class ProtectedFiles::Undoing {
   const ProtectedFiles& files_;
   const State& base_;
   bool have_mounts_held_;
-  Sight sight_;
+  Sight sight_{Sight::Shut::opened};
   std::vector<ProtectedChange> changes_;
 };
 
@@ -520,7 +531,7 @@ ProtectedEnd ProtectedFiles::compare(bool have_mounts_held) {
   for (const ProtectedChange& change : end.changes) {
     aside_.insert(change.found_as);
   }
-  Sight sight;
+  Sight sight(Sight::Shut::opened);
   if (!end.changes.empty()) {
     note_base(sight);
   }
@@ -565,13 +576,16 @@ agent::Result<void> ProtectedFiles::survey() {
              .single = options_.files,
              .allowed = options_.allowed};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &survey_.time);
-  survey_.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
-    survey_.places.emplace(place.path, place.identity);
-    if (const Path file = file_of(place); is_reachable(file, sight)) {
-      survey_.files.emplace(file, fingerprint_of(file, sight));
-    }
-    return Path();
-  });
+  survey_.is_whole = find_obeyed_below(
+      options_.roots,
+      [&](const ObeyedPlace& place) {
+        survey_.places.emplace(place.path, place.identity);
+        if (const Path file = file_of(place); is_reachable(file, sight)) {
+          survey_.files.emplace(file, fingerprint_of(file, sight));
+        }
+        return Path();
+      },
+      sight);
   survey_number_ = 1;
   note_base(sight);
   if (auto trouble = sight.trouble()) {
@@ -662,26 +676,29 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
     std::erase_if(end.changes, [](const auto& one) { return one.outcome == Outcome::noticed; });
     sweep = {.changes = std::move(end.changes), .trouble = std::move(end.trouble)};
   }
-  Sight sight;
-  sweep.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
-    const Path path =
-        place.kind == ObeyedPlace::Kind::repository ? place.path / "HEAD" : place.path;
-    if (is_allowed(path) || base_.places.contains(place.path) ||
-        base_.folders.contains(place.path)) {
-      return Path();
-    }
-    if (is_new(place, sight)) {
-      const Path aside = move_aside(path, path.parent_path());
-      const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
-      sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
-      return aside;
-    }
-    if (const Path file = file_of(place); is_another_file(file, sight)) {
-      sweep.changes.push_back({.path = file, .outcome = Outcome::noticed});
-      survey_.files.insert_or_assign(file, fingerprint_of(file, sight));  // said once
-    }
-    return Path();
-  });
+  Sight sight(Sight::Shut::opened);
+  sweep.is_whole = find_obeyed_below(
+      options_.roots,
+      [&](const ObeyedPlace& place) {
+        const Path path =
+            place.kind == ObeyedPlace::Kind::repository ? place.path / "HEAD" : place.path;
+        if (is_allowed(path) || base_.places.contains(place.path) ||
+            base_.folders.contains(place.path)) {
+          return Path();
+        }
+        if (is_new(place, sight)) {
+          const Path aside = move_aside(path, path.parent_path());
+          const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
+          sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
+          return aside;
+        }
+        if (const Path file = file_of(place); is_another_file(file, sight)) {
+          sweep.changes.push_back({.path = file, .outcome = Outcome::noticed});
+          survey_.files.insert_or_assign(file, fingerprint_of(file, sight));  // said once
+        }
+        return Path();
+      },
+      sight);
   note_lost(sweep, sight);
   sweep.trouble = sweep.trouble ? std::move(sweep.trouble) : sight.trouble();
   return sweep;
@@ -707,7 +724,7 @@ void ProtectedFiles::sweep_tops(Sweep& sweep) {
     const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
     sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
   };
-  Sight sight;
+  Sight sight(Sight::Shut::opened);
   for (const Path& path : single_places(sight)) {
     if (!survey_.looked_after.contains(path) && sight.is_there(path)) {
       move(path);

@@ -104,6 +104,7 @@ class ProtectedFiles {
     std::vector<Path> tops;                             // folders where names are obeyed
     std::map<Path, FileTree> places;                    // what is obeyed, where it is there
     std::map<Path, GitFolder> folders;                  // git's own
+    std::map<Path, struct stat> roots;                  // the tops, as they were
     std::vector<std::pair<Path, struct stat>> watched;  // folders that say when there are others
     bool is_behind_mounts = false;                      // all but what is obeyed by its name alone
   };

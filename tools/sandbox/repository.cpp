@@ -231,16 +231,13 @@ void add_links(const fs::path& place, std::vector<fs::path>& links, Sight& sight
     links.push_back(place);
   }
   std::size_t seen = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(place, error), end;
-       !error && entry != end && ++seen <= k_most_in_place;
-       entry.increment(error)) {
+  sight.walk(place, [&](const fs::path& path, unsigned char type) {
     std::error_code ignored;
-    if (entry->is_symlink(ignored) && !entry->is_directory(ignored)) {
-      links.push_back(entry->path());
+    if (type == DT_LNK && !fs::is_directory(path, ignored)) {
+      links.push_back(path);
     }
-  }
-  sight.heed(error, place);
+    return ++seen < k_most_in_place;
+  });
 }
 
 class Finder {
@@ -392,18 +389,14 @@ class BesideFinder {
         }
       });
     } else if (name != "lfs" && looks_into_data_) {
-      std::error_code error;
-      for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
-           entry.increment(error)) {
-        std::error_code ignored;
-        const fs::file_type kind = entry->symlink_status(ignored).type();
-        if (kind == fs::file_type::regular) {
-          add_file(entry->path());
-        } else if (kind != fs::file_type::directory) {
-          found_.obeyed.push_back(entry->path());
+      sight_.walk(folder, [&](const fs::path& path, unsigned char type) {
+        if (type == DT_REG) {
+          add_file(path);
+        } else if (type != DT_DIR) {
+          found_.obeyed.push_back(path);
         }
-      }
-      sight_.heed(error, folder);
+        return true;
+      });
     }
   }
 
@@ -547,17 +540,14 @@ std::vector<fs::path> checked_out(const std::vector<fs::path>& folders, Sight& s
 std::vector<fs::path> obeyed_links(const std::vector<fs::path>& tops, Sight& sight) {
   std::vector<fs::path> links;
   for (const fs::path& top : tops) {
-    std::error_code error;
-    for (fs::directory_iterator entry(top, error), end; !error && entry != end;
-         entry.increment(error)) {
-      const std::string name = entry->path().filename();
+    for (const Sight::Named& entry : sight.entries_of(top)) {
+      const fs::path path = top / entry.name;
       std::error_code ignored;
-      if (is_obeyed_name(name) && entry->is_symlink(ignored) &&
-          (is_obeyed_anywhere(name) || !entry->is_directory(ignored))) {
-        links.push_back(entry->path());
+      if (is_obeyed_name(entry.name) && kind_of(path, sight) == fs::file_type::symlink &&
+          (is_obeyed_anywhere(entry.name) || !fs::is_directory(path, ignored))) {
+        links.push_back(path);
       }
     }
-    sight.heed(error, top);
     Repository repository = find_repository(top, sight);
     repository.obeyed.push_back(top / ".errand");
     for (const fs::path& place : repository.obeyed) {

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <memory>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 namespace tools::sandbox {
@@ -71,7 +72,35 @@ std::vector<Sight::Named> Sight::entries_of(int folder) {
 }
 
 std::vector<Sight::Named> Sight::entries_of(const fs::path& folder) {
+  struct stat status = {};
+  const bool is_shut = ::faccessat(AT_FDCWD, folder.c_str(), R_OK | X_OK, AT_EACCESS) != 0 &&
+                       errno == EACCES && ::stat(folder.c_str(), &status) == 0 &&
+                       S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+  const bool is_opened =
+      is_shut && opens_shut_ && ::chmod(folder.c_str(), (status.st_mode | S_IRWXU) & 07777) == 0;
+  if (is_shut && !is_opened) {
+    note(EACCES, folder);
+  }
   return read(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), folder);
+}
+
+void Sight::walk(const fs::path& folder, const Visit& visit) {
+  std::vector<fs::path> left{folder};
+  while (!left.empty()) {
+    const fs::path at = std::move(left.back());
+    left.pop_back();
+    for (Named& entry : entries_of(at)) {
+      const fs::path path = at / entry.name;
+      const auto status = entry.type == DT_UNKNOWN ? lstat(path) : std::nullopt;
+      entry.type = status ? IFTODT(status->st_mode) : entry.type;
+      if (!visit(path, entry.type)) {
+        return;
+      }
+      if (entry.type == DT_DIR) {
+        left.push_back(path);
+      }
+    }
+  }
 }
 
 std::vector<Sight::Named> Sight::read(int folder, const fs::path& where) {
@@ -91,15 +120,27 @@ std::vector<Sight::Named> Sight::read(int folder, const fs::path& where) {
 }
 
 void Sight::failed(int error_number, const fs::path& where) {
-  if (error_number != 0 && is_whole() && std::ranges::find(k_seen, error_number) == k_seen.end()) {
-    error_number_ = error_number;
-    where_ = where;
+  if (error_number != 0 && std::ranges::find(k_seen, error_number) == k_seen.end()) {
+    note(error_number, where);
   }
 }
 
 void Sight::heed(const std::error_code& error, const fs::path& where) {
   if (error) {
     failed(error.value(), where);
+  }
+}
+
+void Sight::add(const Sight& other) {
+  if (!other.is_whole()) {
+    note(other.error_number_, other.where_);
+  }
+}
+
+void Sight::note(int error_number, const fs::path& where) {
+  if (is_whole()) {
+    error_number_ = error_number;
+    where_ = where;
   }
 }
 

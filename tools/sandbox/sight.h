@@ -5,7 +5,9 @@
 #include "agent/descriptor.h"
 #include "agent/error.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <sys/stat.h>
@@ -21,6 +23,13 @@ class Sight {
     unsigned char type;  // as readdir says it
   };
 
+  // Of this user's own folders that are shut, a program may have shut one over what it made: none
+  // of them is seen, or all are opened.
+  enum class Shut : std::uint8_t { unseen, opened };
+  explicit Sight(Shut shut = Shut::unseen) : opens_shut_(shut == Shut::opened) {}
+
+  // Of a look beside this one.
+  void add(const Sight& other);
   bool is_whole() const { return error_number_ == 0; }
   // os.failed, with the first place that it could not see; nullopt: it saw all.
   std::optional<agent::Error> trouble() const;
@@ -33,6 +42,9 @@ class Sight {
   // What is in an open folder, which stays open, or in that of a path: links are followed.
   std::vector<Named> entries_of(int folder);
   std::vector<Named> entries_of(const std::filesystem::path& folder);
+  // All below it, with its type as readdir says it, until `visit` says no. Links are not followed.
+  using Visit = std::function<bool(const std::filesystem::path& path, unsigned char type)>;
+  void walk(const std::filesystem::path& folder, const Visit& visit);
 
   // Of another call that failed there. That something is not there, is of another kind, leads
   // nowhere or is shut is seen, too.
@@ -42,7 +54,9 @@ class Sight {
 
  private:
   std::vector<Named> read(int folder, const std::filesystem::path& where);
+  void note(int error_number, const std::filesystem::path& where);
 
+  bool opens_shut_;
   int error_number_ = 0;
   std::filesystem::path where_;
 };
