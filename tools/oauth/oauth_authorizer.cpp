@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -229,6 +230,9 @@ Result<bool> OAuthAuthorizer::renew_login(const std::stop_token& stop) {
     login_ = std::move(renewed);
     return true;
   }
+  if (answer && !is_refusal(answer->error)) {
+    return false;  // it may be taken another time
+  }
   refused_ = login_.refresh_token;
   note_refusal(answer ? fmt::format("{} {}", answer->error, answer->description)
                       : answer.error().message);
@@ -254,6 +258,17 @@ std::string OAuthAuthorizer::end_of_login() const {
                    "refused, and `{}` makes a new one",
                    refusal_,
                    options_.login_command);
+}
+
+// What the standard has for a token that is not taken; others tell of the server's own trouble.
+bool OAuthAuthorizer::is_refusal(std::string_view error) {
+  constexpr auto k_refusals = std::to_array<std::string_view>({"invalid_client",
+                                                               "invalid_grant",
+                                                               "invalid_request",
+                                                               "invalid_scope",
+                                                               "unauthorized_client",
+                                                               "unsupported_grant_type"});
+  return std::ranges::find(k_refusals, error) != k_refusals.end();
 }
 
 // Of whatever client asks: where that is one of the agent file, another secret may help.

@@ -53,6 +53,7 @@ class OAuthAuthorizer final : public mcp::Authorizer {
   agent::Result<bool> renew_login(const std::stop_token& stop);
   void note_refusal(std::string why);
   bool is_final(std::string_view error) const;
+  static bool is_refusal(std::string_view error);
   agent::Result<TokenAnswer> refresh(Login& login, const std::stop_token& stop);
   agent::Result<void> get_tokens(const Challenge& challenge, const std::stop_token& stop);
   agent::Result<bool> ask_for_more(const Challenge& challenge, const std::stop_token& stop);

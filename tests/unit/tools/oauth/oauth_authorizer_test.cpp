@@ -216,6 +216,14 @@ TEST_CASE("oauth_authorizer: a refresh token that was refused is not sent again"
     world.http.will_answer(k_token_url, 200, agent::Json::object());
     is_sent_once();
   }
+  SECTION("but one that the server had no time for is") {
+    world.http.will_answer(k_token_url, 400, {{"error", "temporarily_unavailable"}});
+    world.http.will_answer(k_token_url, 200, FakeAuthorization::tokens("new"));
+    OAuthAuthorizer authorizer(options);
+    CHECK(authorizer.authorization({}) == "Bearer old");
+    CHECK(authorizer.end_of_login().empty());
+    CHECK(authorizer.authorization({}) == "Bearer new");
+  }
   SECTION("and a new login goes on") {
     world.http.will_answer(k_token_url, 400, {{"error", "invalid_grant"}});
     OAuthAuthorizer authorizer(options);
