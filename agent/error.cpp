@@ -1,5 +1,7 @@
 #include "agent/error.h"
 
+#include "agent/shortage.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -197,15 +199,9 @@ Error error_of(const std::exception& exception) {
         .message = "out of memory",
         .help = "Raise the limit (`ulimit -v`, the container's), or give the agent less to do."};
   }
-  if (const auto* failed = dynamic_cast<const std::system_error*>(&exception);
-      failed != nullptr && is_shortage(failed->code().value())) {
-    return {.code = Code::os_failed,
-            .message = failed->what(),
-            .help =
-                "Raise the limit: `ulimit -a` shows processes (-u), memory (-v) and "
-                "descriptors (-n)."};
-  }
-  return {.code = Code::internal, .message = exception.what(), .help = {}};
+  const auto* failed = dynamic_cast<const std::system_error*>(&exception);
+  return error_of(failed != nullptr ? failed->code().value() : 0,
+                  {.code = Code::internal, .message = exception.what(), .help = {}});
 }
 
 }  // namespace agent

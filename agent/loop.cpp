@@ -1033,11 +1033,14 @@ class Run {
 
   void tidy_up() {
     for (Leftover& left : ports_.toolbox.tidy_up()) {
-      if (left.ends_as && !left_) {
-        left_ = Ending{.error = error_of(left)};
-      }
-      warn({.message = std::move(left.sentence), .help = {}});
+      warn({.message = left.sentence, .help = {}});
+      left_.push_back(std::move(left));
     }
+  }
+
+  std::optional<Ending> ended_by_left() const {
+    const Leftover* const why = what_ends(left_);
+    return why != nullptr ? std::optional(Ending{.error = error_of(*why)}) : std::nullopt;
   }
 
   // Calls of its own that wait are answered before those of a member.
@@ -1065,7 +1068,8 @@ class Run {
     }
     tidy_up();
     const bool is_well = exit_code(ending) == 0;
-    RunResult result = make_result(recorder_.state(), is_well && left_ ? *left_ : ending);
+    RunResult result =
+        make_result(recorder_.state(), is_well ? ended_by_left().value_or(ending) : ending);
     recorder_.end_conversation();
     if (ports_.last_words &&
         (result.exit_code == 0 || status_of(result.exit_code) == Status::failed)) {
@@ -1084,8 +1088,8 @@ class Run {
                           time.stop());
     }
     tidy_up();  // behind the programs of the last hooks, too
-    if (result.exit_code == 0 && left_) {
-      RunResult stopped = make_result(recorder_.state(), *left_);
+    if (const auto left = ended_by_left(); left && is_well) {
+      RunResult stopped = make_result(recorder_.state(), *left);
       result.exit_code = stopped.exit_code;
       result.error = std::move(stopped.error);
       result.stop = std::move(stopped.stop);
@@ -1116,7 +1120,7 @@ class Run {
   std::set<std::string>
       suspended_;                 // calls that this process has begun and the next one goes on with
   std::int64_t news_after_ = -1;  // the turn that the tools were last asked behind
-  std::optional<Ending> left_;    // where calls have left what git or errand would obey
+  std::vector<Leftover> left_;    // by calls, and by the programs of hooks
   bool is_finishing_ = false;
   bool is_killed_ = false;        // while calls were to run
   bool is_switched_off_ = false;  // the same, by the kill switch

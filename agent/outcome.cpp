@@ -256,12 +256,31 @@ std::vector<ModelUse> uses_since(const std::vector<ModelUse>& before, std::vecto
   return uses;
 }
 
+namespace {
+
+// What was recorded of one kind is no less for what was lost of another.
+void drop_what_is_negative(ModelUse& use) {
+  Usage& usage = use.usage;
+  for (std::int64_t* count : {&use.turns,
+                              &usage.input,
+                              &usage.output,
+                              &usage.cache_read,
+                              &usage.cache_write,
+                              &usage.cache_write_1h,
+                              &usage.reasoning}) {
+    *count = std::max<std::int64_t>(*count, 0);
+  }
+}
+
+}  // namespace
+
 std::vector<ModelUse> lost_uses(const std::vector<ModelUse>& heard,
                                 const std::vector<ModelUse>& recorded) {
   std::vector<ModelUse> lost = uses_since(recorded, heard);
   std::erase_if(lost, [](const ModelUse& use) {
     return use.usage.total() <= 0 && use.cost.value_or(Money{}) <= Money{};
   });
+  std::ranges::for_each(lost, drop_what_is_negative);
   return lost;
 }
 

@@ -266,6 +266,13 @@ bool is_malformed(const Reply& reply) {
          (reply.stop_reason == StopReason::tool_use && reply.tool_calls.empty());
 }
 
+// Whether there is an answer that is whole where nothing more comes: one that was only paused is,
+// but not one that was cut, or that a malformed call was to go on.
+bool stands_without_more(const State& state) {
+  const bool broke_off = state.unfinished.cut > 0 || state.unfinished.malformed > 0;
+  return state.answer != nullptr && !(state.answer_goes_on && broke_off);
+}
+
 // Replies of one kind do not make those of another be forgotten: a model that alternates between
 // them gets nowhere, too.
 void count_unfinished(State& state, const Reply& reply, bool calls) {
@@ -276,11 +283,20 @@ void count_unfinished(State& state, const Reply& reply, bool calls) {
     ++unfinished.malformed;
   } else if (reply.stop_reason == StopReason::pause) {
     ++unfinished.paused;
-  } else if (calls || !is_blank(reply.text) || (state.answer != nullptr && unfinished.cut == 0)) {
+  } else if (calls || !is_blank(reply.text) || stands_without_more(state)) {
     unfinished = {};
   } else {
     ++unfinished.empty;
   }
+}
+
+// Only what a reply has said can be gone on with, and only calls or a whole reply end it: one that
+// was malformed or empty leaves it as it was.
+bool goes_on_after(const State& state, const Reply& reply) {
+  if (is_cut(reply.stop_reason) || reply.stop_reason == StopReason::pause) {
+    return state.answer_goes_on || !is_blank(reply.text);
+  }
+  return state.answer_goes_on && state.unfinished != State::Unfinished{};
 }
 
 void fold(State& state, const ModelResponded& event) {
@@ -301,7 +317,7 @@ void fold(State& state, const ModelResponded& event) {
   state.is_repair = std::exchange(state.asks_repair, false);
   state.is_wrapped_up = state.wrap_up.has_value();
   state.checks.clear();
-  const bool has_answer = state.is_repair || state.is_wrapped_up || state.unfinished.cut > 0;
+  const bool has_answer = state.is_repair || state.is_wrapped_up || state.answer_goes_on;
   if (!says_nothing || !has_answer) {
     state.answer = state.answer_goes_on && state.answer != nullptr
                        ? std::make_shared<const std::string>(*state.answer + reply.text)
@@ -315,8 +331,8 @@ void fold(State& state, const ModelResponded& event) {
   const bool may_call = lets_calls_run(reply.stop_reason);
   const bool calls = may_call && !reply.tool_calls.empty();
   state.asks_repair = state.is_repair && paused;
-  state.answer_goes_on = paused || is_cut(reply.stop_reason);
   count_unfinished(state, reply, calls);
+  state.answer_goes_on = goes_on_after(state, reply);
 
   state.reply_is_unjudged = !calls;
   state.last_reply = event.reply;
@@ -791,6 +807,10 @@ std::vector<std::string> missing_servers_of(const State& state) {
 }
 
 }  // namespace
+
+bool lacks_its_rest(const State& state) {
+  return state.answer != nullptr && state.answer_goes_on && state.unfinished.cut > 0;
+}
 
 RunResult make_result(const State& state, const Ending& ending) {
   RunResult result;

@@ -83,6 +83,8 @@ struct State {
     int empty = 0;
     int malformed = 0;
     int paused = 0;
+
+    bool operator==(const Unfinished&) const = default;
   };
   Unfinished unfinished;
 
@@ -136,6 +138,9 @@ struct State {
 };
 
 void advance(State& state, const EventBody& event);
+
+// The answer was cut, and what it lacks has not come.
+bool lacks_its_rest(const State& state);
 
 // What a log holds of a run.
 struct Past {

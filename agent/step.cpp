@@ -156,13 +156,13 @@ Ending ended_by_tool(const State& state) {
   if (code == Code::run_declined || (member != nullptr && code != Code::team_member_failed)) {
     return failed(code, result.message);
   }
-  // A violation that could not be undone ends a run that nobody has declared to end so.
-  const bool is_violation = code == Code::sandbox_violation;
+  // What could not be undone, or not even looked at, ends a run that nobody has declared to end so.
+  const bool ends_any_run = code == Code::sandbox_violation || code == Code::os_failed;
   Ending ending =
       failed(code,
              fmt::format("the tool `{}`{}: {}",
                          result.name,
-                         is_violation ? " ended the run" : ", declared `on_error: fatal`, failed",
+                         ends_any_run ? " ended the run" : ", declared `on_error: fatal`, failed",
                          result.message));
   if (member != nullptr && member->finished && member->finished->result.error) {
     const Error& why = *member->finished->result.error;
@@ -311,11 +311,11 @@ Step judge(const State& state) {
                   {.summary = "the model called a tool where it had to correct its answer",
                    .lines = {"no tool can be called now"}});
   }
-  if (state.answer != nullptr && state.unfinished.cut > 0) {
+  if (lacks_its_rest(state)) {
     return Finish{failed(Code::output_truncated,
                          "the answer was cut, and nothing came when it was asked to go on")};
   }
-  if (state.answer != nullptr) {
+  if (state.answer != nullptr && !state.answer_goes_on) {
     return judge_answer(state);
   }
   if (state.unfinished.empty > 1) {

@@ -3,6 +3,8 @@
 #include "agent/sha256.h"
 #include "agent/state.h"
 
+#include <algorithm>
+
 namespace agent {
 
 std::string_view to_string(Answer answer) {
@@ -72,6 +74,16 @@ Error error_of(const Leftover& left) {
           .help = code == Code::sandbox_violation
                       ? "take it away by hand, before git or errand does what it says"
                       : ""};
+}
+
+const Leftover* what_ends(std::span<const Leftover> left) {
+  const auto violation =
+      std::ranges::find(left, std::optional(Code::sandbox_violation), &Leftover::ends_as);
+  const auto first =
+      violation != left.end()
+          ? violation
+          : std::ranges::find_if(left, [](const Leftover& one) { return one.ends_as.has_value(); });
+  return first != left.end() ? &*first : nullptr;
 }
 
 }  // namespace agent

@@ -42,6 +42,8 @@ struct Leftover {
   std::optional<Code> ends_as = std::nullopt;
 };
 Error error_of(const Leftover& left);  // of one that a run ends with
+// The one of them that ends the run, a violation before others; null: none does.
+const Leftover* what_ends(std::span<const Leftover> left);
 
 // A file whose content the model knows, and by what it is seen whether it is the same since.
 struct SeenFile {

@@ -223,6 +223,12 @@ std::unexpected<Error> failed_with_errno(std::string_view doing, const fs::path&
        .write_failed = is_full}));
 }
 
+// What errno says some calls after the one that failed: one that waited for a lock, and got it, may
+// have left EAGAIN there, which tells nothing.
+int shortage_in(int number) {
+  return number == EMFILE || number == ENFILE || number == ENOMEM ? number : 0;
+}
+
 std::unexpected<Error> not_ours(const fs::path& file, std::string_view why) {
   return agent::fail(Code::storage_corrupt,
                      fmt::format("{} is not a journal of this errand: {}", file.string(), why),
@@ -519,7 +525,7 @@ std::unexpected<Error> failed(std::string_view doing,
                                                           : exception.getErrorCode();
   const int kind = code & 0xFF;
   return agent::fail(agent::error_of(
-      kind == SQLITE_CANTOPEN ? number : 0,
+      kind == SQLITE_CANTOPEN ? shortage_in(number) : 0,
       {.code = code_of(code),
        .message = fmt::format("{} the journal {}: {}", doing, file.string(), exception.what()),
        .help = help_for_write(code),

@@ -939,6 +939,23 @@ TEST_CASE("loop: no run ends well with what git or errand would obey", "[agent]"
     CHECK(result.partial);
     CHECK(stage.count("warning") == 1);
   }
+  SECTION("whatever else nobody could look at before it") {
+    stage.toolbox.left = {
+        {.sentence = "`y` cannot be looked at", .ends_as = agent::Code::os_failed},
+        {.sentence = "`x/.git` could not be put back", .ends_as = agent::Code::sandbox_violation}};
+    const auto result = stage.run({answers(text_reply("Done."))});
+    CHECK(result.exit_code == 93);
+    CHECK(result.error->message == "`x/.git` could not be put back");
+    CHECK(stage.count("warning") == 2);
+  }
+  SECTION("nor where nobody could look whether there is something like that") {
+    stage.toolbox.left = {
+        {.sentence = "`z` is there"},
+        {.sentence = "`y` cannot be looked at", .ends_as = agent::Code::os_failed}};
+    const auto result = stage.run({answers(text_reply("Done."))});
+    CHECK(result.exit_code == 71);
+    CHECK(result.error->message == "`y` cannot be looked at");
+  }
   SECTION("where it was renamed, that is said, and all is well") {
     stage.toolbox.left = {{.sentence = "`x/.git` is called `.git.untrusted` now"}};
     CHECK(stage.run({answers(text_reply("Done."))}).exit_code == 0);
@@ -952,16 +969,18 @@ TEST_CASE("loop: no run ends well with what git or errand would obey", "[agent]"
   }
 }
 
-TEST_CASE("loop: a violation that ends the run is not called declared", "[agent]") {
+TEST_CASE("loop: what ends any run is not called declared", "[agent]") {
+  const auto [code, exit_code] = GENERATE(table<agent::Code, int>(
+      {{agent::Code::sandbox_violation, 93}, {agent::Code::os_failed, 71}}));
   Stage stage;
-  stage.toolbox = tests::FakeToolbox([](const agent::ToolCall&) {
+  stage.toolbox = tests::FakeToolbox([code = code](const agent::ToolCall&) {
     return agent::ToolResult{.status = agent::ToolStatus::failed,
-                             .code = agent::Code::sandbox_violation,
+                             .code = code,
                              .message = "`.git` could not be put back",
                              .fatal = true};
   });
   const auto result = stage.run({answers(call_reply({{"a", "x", "{}"}}))});
-  CHECK(result.exit_code == 93);
+  CHECK(result.exit_code == exit_code);
   CHECK(result.error->message == "the tool `x` ended the run: `.git` could not be put back");
 }
 

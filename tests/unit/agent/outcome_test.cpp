@@ -176,6 +176,11 @@ TEST_CASE("outcome: what a bill lacks is added to it, by model", "[agent]") {
         std::vector<ModelUse>{
             {.model = "b", .usage = {.input = 3}, .cost = agent::Money::parse("0.3")}});
   CHECK(agent::lost_uses({use("a", 30, "0.3")}, {}) == std::vector{use("a", 30, "0.3")});
+  CHECK(agent::lost_uses({use("a", 30, "0.5")}, {use("a", 40, "0.4")}) ==
+        std::vector<ModelUse>{{.model = "a", .cost = agent::Money::parse("0.1")}});
+  CHECK(agent::lost_uses({use("a", 50, "0.3")}, {use("a", 40, "0.4")}) ==
+        std::vector<ModelUse>{
+            {.model = "a", .usage = {.input = 10}, .cost = agent::Money::parse("0")}});
   agent::RunResult result{.usage = {.input = 10}, .cost = agent::Money::parse("0.1")};
   result.models = {use("a", 10, "0.1")};
   agent::add_uses(result, more);

@@ -227,6 +227,23 @@ std::vector<NextStep> rows() {
       {"nothing more after a pause",
        {began(), replied(1, "done", Stop::pause), replied(2, "")},
        "finish 0"},
+      {"a pause, a malformed call, and then nothing",
+       {began(),
+        replied(1, "so", Stop::pause),
+        replied(2, "", Stop::malformed_tool_call),
+        said("malformed_tool_call"),
+        replied(3, "")},
+       "say empty"},
+      {"sent back, a malformed call, cut before a word, and then nothing",
+       {began({.output_schema = k_any_object, .repair_attempts = 1}),
+        replied(1, "nope"),
+        said("output_invalid"),
+        replied(2, "", Stop::malformed_tool_call),
+        said("malformed_tool_call"),
+        replied(3, "", Stop::max_tokens),
+        said("truncated"),
+        replied(4, "")},
+       "finish 111"},
       {"a malformed call",
        {began(), replied(1, "", Stop::malformed_tool_call)},
        "say malformed_tool_call"},
@@ -442,6 +459,9 @@ std::vector<NextStep> rows() {
       {"somebody said stop",
        {began(), called(1, {"1"}), ended(Code::run_declined, ToolStatus::denied)},
        "finish 94"},
+      {"nobody could look at what it has left",
+       {began(), called(1, {"1"}), ended(Code::os_failed)},
+       "finish 71"},
       {"the sandbox said no, and that is fatal",
        {began(), called(1, {"1"}), ended(Code::sandbox_violation)},
        "finish 93"},
@@ -508,6 +528,110 @@ std::vector<NextStep> rows() {
   return all;
 }
 
+// The events of a run that ends with them, its exit code and its text.
+struct EndingText {
+  const char* when;
+  std::vector<EventBody> events;
+  int exit_code;
+  std::string text;
+};
+
+std::vector<EndingText> ending_texts() {
+  const EventBody repairs = began({.output_schema = k_any_object, .repair_attempts = 1});
+  const EventBody malformed = replied(2, "", Stop::malformed_tool_call);
+  return {
+      {"a malformed call is between the halves",
+       {began(),
+        replied(1, "1. stop, 2. ", Stop::max_tokens),
+        said("truncated"),
+        malformed,
+        said("malformed_tool_call"),
+        replied(3, "close.")},
+       0,
+       "1. stop, 2. close."},
+      {"a pause and a malformed call are between the halves",
+       {began(),
+        replied(1, "1. stop, 2. ", Stop::pause),
+        malformed,
+        said("malformed_tool_call"),
+        replied(3, "close.")},
+       0,
+       "1. stop, 2. close."},
+      {"a blank cut is between the halves",
+       {began(),
+        replied(1, "1. stop, ", Stop::pause),
+        replied(2, "", Stop::max_tokens),
+        said("truncated"),
+        replied(3, "2. close.")},
+       0,
+       "1. stop, 2. close."},
+      {"the second half does not come",
+       {began(), replied(1, "1. stop, ", Stop::max_tokens), said("truncated"), replied(2, "")},
+       85,
+       "1. stop, "},
+      {"what came before a call is no half",
+       {began(),
+        replied(1, "1. stop, ", Stop::max_tokens),
+        said("truncated"),
+        called(2, {"1"}),
+        done("1"),
+        replied(3, "It is closed.")},
+       0,
+       "It is closed."},
+      {"what the checks have refused is no half",
+       {began(checking(3)),
+        replied(1, "one", Stop::pause),
+        replied(2, ""),
+        checked("no"),
+        checked("no"),
+        said("checks_failed"),
+        replied(3, "two"),
+        checked("", true),
+        checked("", true)},
+       0,
+       "two"},
+      {"the correction was cut before a word",
+       {repairs,
+        replied(1, "nope"),
+        said("output_invalid"),
+        replied(2, "", Stop::max_tokens),
+        said("truncated"),
+        replied(3, R"({"x":1})")},
+       0,
+       R"({"x":1})"},
+      {"the correction was paused before a word",
+       {repairs,
+        replied(1, "nope"),
+        said("output_invalid"),
+        replied(2, "", Stop::pause),
+        replied(3, R"({"x":1})")},
+       0,
+       R"({"x":1})"},
+      {"the correction was cut, and goes on behind a malformed call",
+       {repairs,
+        replied(1, "nope"),
+        said("output_invalid"),
+        replied(2, R"({"x")", Stop::max_tokens),
+        said("truncated"),
+        malformed,
+        said("malformed_tool_call"),
+        replied(3, ":1}")},
+       0,
+       R"({"x":1})"},
+      {"no correction has come",
+       {repairs,
+        replied(1, "nope"),
+        said("output_invalid"),
+        malformed,
+        said("malformed_tool_call"),
+        replied(3, "", Stop::max_tokens),
+        said("truncated"),
+        replied(4, "")},
+       111,
+       "nope"},
+  };
+}
+
 }  // namespace
 
 TEST_CASE("step: what is next follows from the events so far", "[agent]") {
@@ -520,6 +644,24 @@ TEST_CASE("step: what is next follows from the events so far", "[agent]") {
     CHECK(std::visit(Described{}, agent::next(tests::folded(events))) == row.step);
     const auto kept = tests::kept(events);
     CHECK(std::visit(Described{}, agent::next(tests::folded(kept))) == row.step);
+  }
+}
+
+TEST_CASE("step: what an answer consists of where it came in pieces", "[agent]") {
+  for (const EndingText& row : ending_texts()) {
+    INFO(row.when);
+    agent::State state;
+    for (const EventBody& body : row.events) {
+      agent::advance(state, body);
+    }
+    const agent::Step step = agent::next(state);
+    INFO(std::visit(Described{}, step));
+    const auto* finish = std::get_if<agent::Finish>(&step);
+    REQUIRE(finish != nullptr);
+    const agent::RunResult result = agent::make_result(state, finish->ending);
+    CHECK(result.exit_code == row.exit_code);
+    CHECK(result.text == row.text);
+    CHECK(result.partial == (row.exit_code != 0));
   }
 }
 
@@ -585,9 +727,9 @@ TEST_CASE("step: each ending that it decides has its row", "[agent]") {
       seen.insert(row.step.substr(7, row.step.find(' ', 7) - 7));
     }
   }
-  CHECK(seen == std::set<std::string>{"0",  "1",   "75",  "76",  "80",  "81", "82",
-                                      "83", "84",  "85",  "86",  "92",  "93", "94",
-                                      "95", "110", "111", "112", "113", "124"});
+  CHECK(seen == std::set<std::string>{"0",  "1",  "71",  "75",  "76",  "80",  "81",
+                                      "82", "83", "84",  "85",  "86",  "92",  "93",
+                                      "94", "95", "110", "111", "112", "113", "124"});
 }
 
 TEST_CASE("step: no tool can be called in a correction and in the last turn", "[agent]") {
