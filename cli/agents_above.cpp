@@ -270,8 +270,9 @@ Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& env
         member->finished ? member->finished->result.models : std::vector<agent::ModelUse>();
     add(now, agent::lost_uses(heard, now));
     add(all.uses, agent::uses_since(heard, std::move(now)));
-    all.turns += own->past.state.turns + (own->begun.plan.is_flow ? below.turns : 0);
-    all.turns -= member->finished ? member->finished->result.turns : 0;
+    const std::int64_t turns = own->past.state.turns + (own->begun.plan.is_flow ? below.turns : 0);
+    const std::int64_t heard_turns = member->finished ? member->finished->result.turns : 0;
+    all.turns += std::max<std::int64_t>(turns - heard_turns, 0);  // as of uses: some may be lost
     bool is_by_itself = !is_cut_off || member->finished;
     for (const ProcessTime& process : own->processes) {
       const bool is_last = &process == &own->processes.back();

@@ -806,10 +806,11 @@ RunResult FlowRun::finish() {
   }
   note_left_behind(!ending);
   if (workshop_) {
-    for (agent::Leftover& left : workshop_->runner_options({}).program_runner->tidy_up()) {
-      if (left.ends_as && !ending) {
-        ending = Ending{.error = agent::error_of(left)};
-      }
+    auto all_left = workshop_->runner_options({}).program_runner->tidy_up();
+    if (const agent::Leftover* const ends = agent::what_ends(all_left); ends && !ending) {
+      ending = Ending{.error = agent::error_of(*ends)};
+    }
+    for (agent::Leftover& left : all_left) {
       recorder_->record(agent::Warning{.message = std::move(left.sentence), .help = {}});
     }
   }

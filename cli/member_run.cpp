@@ -154,10 +154,10 @@ Result<agent::RunResult> run_member(RunWorld world,
   if (!member.recorded || member.journal.empty()) {
     return begin_or_carry_on(std::move(world), member, std::move(plan), said);
   }
-  const auto lost = RecordedMember(*member.recorded, member.journal, context.environment).lost();
+  const Lost lost = RecordedMember(*member.recorded, member.journal, context.environment).lost();
   auto result = begin_or_carry_on(std::move(world), member, std::move(plan), said);
   if (result) {
-    agent::add_uses(*result, lost);
+    add_lost(*result, lost);
   }
   if (result && !result->error) {
     return result;
@@ -170,7 +170,7 @@ Result<agent::RunResult> run_member(RunWorld world,
   }
   Error error = std::move(result).error();
   error.is_put_off = is_not_over(*member.recorded) && may_be_put_off(error);
-  auto left_off = since.left_off(error);
+  auto left_off = since.left_off(error, lost);
   return left_off ? agent::Result<agent::RunResult>(*std::move(left_off))
                   : agent::fail(std::move(error));
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -43,20 +44,36 @@ RunResult RecordedMember::recorded_bill() const {
   return bill;
 }
 
-std::vector<agent::ModelUse> RecordedMember::lost() const {
+RunResult RecordedMember::whole_bill(const std::optional<Lost>& before) const {
+  RunResult bill = recorded_bill();
+  add_lost(bill, before ? *before : lost_of(bill));
+  return bill;
+}
+
+Lost RecordedMember::lost_of(const RunResult& recorded) const {
   if (!known_.finished || known_.finished->taken_from) {
     return {};
   }
-  return agent::lost_uses(known_.finished->result.models,
-                          own_ ? recorded_bill().models : std::vector<agent::ModelUse>());
+  const RunResult& heard = known_.finished->result;
+  const auto more = [](std::int64_t all, std::int64_t part) {
+    return std::max<std::int64_t>(all - part, 0);
+  };
+  return {.uses = agent::lost_uses(heard.models, recorded.models),
+          .turns = more(heard.turns, recorded.turns),
+          .tool_calls = more(heard.tool_calls, recorded.tool_calls),
+          .denials = more(heard.denials, recorded.denials)};
+}
+
+Lost RecordedMember::lost() const {
+  const bool may_be_lost = known_.finished && !known_.finished->taken_from;
+  return may_be_lost ? lost_of(own_ ? recorded_bill() : RunResult()) : Lost();
 }
 
 std::optional<MemberFinished> RecordedMember::heard_anew() const {
   if (!own_ || !known_.finished || known_.finished->taken_from) {
     return std::nullopt;
   }
-  RunResult now = recorded_bill();
-  agent::add_uses(now, lost());
+  const RunResult now = whole_bill(std::nullopt);
   MemberFinished heard = *known_.finished;
   if (now.models == heard.result.models && now.turns == heard.result.turns) {
     return std::nullopt;
@@ -65,15 +82,15 @@ std::optional<MemberFinished> RecordedMember::heard_anew() const {
   return heard;
 }
 
-std::optional<RunResult> RecordedMember::left_off(agent::Error why) const {
+std::optional<RunResult> RecordedMember::left_off(agent::Error why,
+                                                  const std::optional<Lost>& before) const {
   if (!own_ && !known_.finished) {
     return std::nullopt;
   }
   RunResult result =
       agent::make_result(own_ ? own_->past.state : agent::State({}), {.error = std::move(why)});
   if (own_) {
-    agent::add_uses(result, unheard_of_members(*own_, environment_).uses);
-    agent::add_uses(result, lost());
+    take_bill(result, whole_bill(before));
   } else {
     RunResult heard = known_.finished->result;
     heard.exit_code = result.exit_code;
@@ -82,6 +99,13 @@ std::optional<RunResult> RecordedMember::left_off(agent::Error why) const {
   }
   result.run_id = known_.run_id;
   return result;
+}
+
+void add_lost(RunResult& bill, const Lost& lost) {
+  agent::add_uses(bill, lost.uses);
+  bill.turns += lost.turns;
+  bill.tool_calls += lost.tool_calls;
+  bill.denials += lost.denials;
 }
 
 void take_bill(RunResult& result, const RunResult& bill) {

@@ -8,6 +8,7 @@
 #include "agent/state.h"
 #include "cli/recorded_run.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -15,6 +16,15 @@
 #include <vector>
 
 namespace cli {
+
+// What the whole has heard of a member, and paid for, and its record does not have.
+struct Lost {
+  std::vector<agent::ModelUse> uses;
+  std::int64_t turns = 0;
+  std::int64_t tool_calls = 0;
+  std::int64_t denials = 0;
+};
+void add_lost(agent::RunResult& bill, const Lost& lost);
 
 class RecordedMember {
  public:
@@ -32,19 +42,23 @@ class RecordedMember {
   bool waits_alone() const;
   bool has_waiting_calls() const { return own_ && agent::has_waiting_calls(own_->past.state); }
   const RecordedRun* record() const { return own_ ? &*own_ : nullptr; }  // null: there is none
-  // What the whole has heard of it, and paid for, and its record does not have.
-  std::vector<agent::ModelUse> lost() const;
+  // Before it goes on: afterwards its record has more, and what was lost could not be told.
+  Lost lost() const;
 
   // Of one that has ended and is not run again: what is heard, with all that it has used until now,
   // where it was given more to do by itself. nullopt: what is heard of it is all.
   std::optional<agent::MemberFinished> heard_anew() const;
   // Of one that does not go on now: `why`, with its bill until now. nullopt: nothing is known of
-  // it.
-  std::optional<agent::RunResult> left_off(agent::Error why) const;
+  // it. `before`: what was lost before it was tried, where it was; else as of now.
+  std::optional<agent::RunResult> left_off(agent::Error why,
+                                           const std::optional<Lost>& before = std::nullopt) const;
 
  private:
-  // With what its members have used that it has not heard of.
+  // With what its members have used that it has not heard of: reads their records.
   agent::RunResult recorded_bill() const;
+  // The same with what was lost.
+  agent::RunResult whole_bill(const std::optional<Lost>& before) const;
+  Lost lost_of(const agent::RunResult& recorded) const;
 
   agent::MemberRecord known_;
   const agent::Environment& environment_;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <malloc.h>
+#include <mutex>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -122,6 +123,8 @@ int say_on_own_stack(const std::function<int()>& say) {
 namespace {
 
 agent::Result<void> make_room_for_files(std::size_t runs) {
+  static std::mutex mutex;  // the limit is the process's: no thread may take back a higher one
+  const std::lock_guard lock(mutex);
   const rlim_t needed = k_descriptors * (runs + 1);
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {

@@ -22,7 +22,8 @@ int say_on_own_stack(const std::function<int()>& say);
 agent::Result<void> make_room_for(std::size_t runs);
 
 // Whether one more may be begun beside so many that are at work, which have their memory; beside
-// none it may. Raises the limit as make_room_for() does, and is to be called when that may be.
+// none it may. Raises the limit as make_room_for() does, and is to be called when that may be, by
+// any thread.
 bool make_room_beside(std::size_t runs);
 
 }  // namespace cli

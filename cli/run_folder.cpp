@@ -27,6 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using agent::Descriptor;
+using tools::sandbox::Sight;
 using Sweep = tools::sandbox::ProtectedFiles::Sweep;
 
 constexpr std::string_view k_prefix = "errand-";
@@ -304,32 +305,67 @@ std::vector<fs::path> kept_folders(const agent::Environment& environment,
   return folders;
 }
 
+namespace {
+
+void add_sweep(Sweep& all, Sweep more) {
+  std::ranges::move(more.changes, std::back_inserter(all.changes));
+  all.is_whole = all.is_whole && more.is_whole;
+  if (!all.trouble) {
+    all.trouble = std::move(more.trouble);
+  }
+}
+
+// By the surveys in it, which are done with then; where it could not look, they stay.
+Sweep sweep_by_surveys(const fs::path& folder, Sight& sight) {
+  Sweep all;
+  for (const tools::sandbox::ObeyedSurvey& survey : tools::sandbox::read_surveys(folder, sight)) {
+    add_sweep(all, tools::sandbox::ProtectedFiles::sweep_after_kill(survey));
+  }
+  if (!all.trouble) {
+    all.trouble = sight.trouble();
+  }
+  if (!all.trouble) {
+    tools::sandbox::forget_surveys(folder);
+  }
+  return all;
+}
+
+// Where nobody can see whose it is, for want of descriptors or on a broken disk, its name says it.
+bool is_kept_for(const fs::path& folder,
+                 const fs::path& journal,
+                 const std::function<bool(const std::string& run_id)>& is_theirs,
+                 Sight& sight) {
+  const Keeper keeper = keeper_of(folder);
+  if (keeper.journal.empty()) {
+    sight.open(folder / k_whose, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);  // notes why
+  }
+  std::error_code error;
+  const bool is_in_journal = keeper.journal.empty()
+                                 ? !sight.is_whole()
+                                 : fs::equivalent(keeper.journal, journal, error) && !error;
+  return is_in_journal && is_theirs(keeper.run_id);
+}
+
+}  // namespace
+
 Sweep sweep_after_kill(const agent::Environment& environment,
                        const fs::path& journal,
                        const IsWritten& is_written,
                        const std::function<bool(const std::string& run_id)>& is_theirs) {
   Sweep all;
-  tools::sandbox::Sight sight;
   for (const fs::path& folder : all_folders(environment)) {
-    const bool may_be_left = tools::sandbox::has_surveys(folder, sight) && !is_written(folder);
-    const Descriptor dead = may_be_left ? locked(folder) : Descriptor();
-    std::error_code error;
-    const Keeper keeper = dead ? keeper_of(folder) : Keeper();
-    if (!dead || !fs::equivalent(keeper.journal, journal, error) || !is_theirs(keeper.run_id)) {
+    Sight sight;  // of each its own: what ails the folder of another run is not theirs
+    const bool has_surveys = tools::sandbox::has_surveys(folder, sight);
+    if ((!has_surveys && sight.is_whole()) || is_written(folder)) {
       continue;
     }
-    for (const tools::sandbox::ObeyedSurvey& survey : tools::sandbox::read_surveys(folder, sight)) {
-      Sweep sweep = tools::sandbox::ProtectedFiles::sweep_after_kill(survey);
-      std::ranges::move(sweep.changes, std::back_inserter(all.changes));
-      all.is_whole = all.is_whole && sweep.is_whole;
-      all.trouble = all.trouble ? std::move(all.trouble) : std::move(sweep.trouble);
-    }
-    all.trouble = all.trouble ? std::move(all.trouble) : sight.trouble();
-    if (!all.trouble) {
-      tools::sandbox::forget_surveys(folder);
+    const Descriptor dead = locked(folder);
+    if ((dead || !sight.is_whole()) && is_kept_for(folder, journal, is_theirs, sight)) {
+      add_sweep(all,
+                dead ? sweep_by_surveys(folder, sight)
+                     : Sweep{.changes = {}, .is_whole = true, .trouble = sight.trouble()});
     }
   }
-  all.trouble = all.trouble ? std::move(all.trouble) : sight.trouble();
   return all;
 }
 

@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -150,14 +151,17 @@ Result<int> call_by_hand(agent::Toolbox& toolbox,
   const auto results =
       toolbox.run(std::span(&call, 1), watcher, cancellation.stop(), cancellation.kill());
   agent::ToolResult result = results.front();
-  for (agent::Leftover& left : toolbox.tidy_up()) {
+  const std::vector<agent::Leftover> all_left = toolbox.tidy_up();
+  for (const agent::Leftover& left : all_left) {
     context.err << render_warning(
                        {.message = left.sentence, .help = {}}, context.color_err, context.redactor)
                 << "\n";
-    if (left.ends_as) {
-      result.code = left.ends_as;
-      result.message = std::move(left.sentence);
-    }
+  }
+  if (const agent::Leftover* const ends = agent::what_ends(all_left)) {
+    agent::Error error = agent::error_of(*ends);
+    result.code = error.code;
+    result.message = std::move(error.message);
+    result.help = std::move(error.help);
   }
   if (result.truncated || result.content.contains(folder.path().string())) {
     folder.leave();  // the result names a file in it

@@ -291,16 +291,14 @@ Result<std::unique_ptr<tools::Runner>> runner_of(Started& started) {
 // taken for theirs. sandbox.violation where something stays that git or errand would obey,
 // os.failed where nobody could look.
 Result<void> end_servers(Started& started, Context& context) {
-  std::optional<agent::Error> stays;
-  for (agent::Leftover& left : tidy_up(started.servers.get(), started.places.get())) {
+  const auto all_left = tidy_up(started.servers.get(), started.places.get());
+  for (const agent::Leftover& left : all_left) {
     context.err << render_warning(
                        {.message = left.sentence, .help = {}}, context.color_err, context.redactor)
                 << "\n";
-    if (left.ends_as && !stays) {
-      stays = agent::Error{.code = *left.ends_as, .message = std::move(left.sentence), .help = {}};
-    }
   }
-  return stays ? Result<void>(agent::fail(*std::move(stays))) : Result<void>();
+  const agent::Leftover* const ends = agent::what_ends(all_left);
+  return ends == nullptr ? Result<void>() : agent::fail(agent::error_of(*ends));
 }
 
 // What is different from what `lock` has; without one, nothing.

@@ -16,6 +16,7 @@
 #include <exception>
 #include <random>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -215,15 +216,14 @@ ServedResult SandboxTools::call(std::string_view tool,
 
 Result<void> SandboxTools::tidy_up() {
   const std::lock_guard lock(mutex_);
-  Result<void> ending;
-  for (agent::Leftover& left : runner_->tidy_up()) {
-    if (left.ends_as) {
-      ending = agent::fail(*left.ends_as, std::move(left.sentence));
-    } else {
+  std::vector<agent::Leftover> all_left = runner_->tidy_up();
+  const agent::Leftover* const ends = agent::what_ends(all_left);
+  for (agent::Leftover& left : all_left) {
+    if (&left != ends) {
       world_.log.warn({.message = std::move(left.sentence)});
     }
   }
-  return ending;
+  return ends == nullptr ? Result<void>() : agent::fail(agent::error_of(*ends));
 }
 
 }  // namespace cli
