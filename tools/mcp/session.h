@@ -186,11 +186,11 @@ class Session {
   std::map<std::int64_t, Open> open_;
   std::int64_t last_id_ = 0;
   Misunderstood misunderstood_;
-  Misunderstood lately_;                // since all that wait now were asked
-  std::int64_t listens_ = 0;            // the request whose answer is a stream; 0: none
-  std::optional<std::string> refusal_;  // of that request
-  std::string ended_;                   // how; empty: it has not
-  int lost_ = 0;  // lost_by()
+  Misunderstood lately_;                         // since all that wait now were asked
+  std::int64_t listens_ = 0;                     // the request whose answer is a stream; 0: none
+  std::optional<std::string> refusal_;           // of that request
+  std::string ended_;                            // how; empty: it has not
+  int lost_ = 0;                                 // lost_by()
   sandbox::ProtectedEnd looked_;                 // behind one that has ended
   int asking_ = 0;                               // questions to the person that are open
   std::chrono::steady_clock::time_point asked_;  // when the last one was answered
