@@ -280,7 +280,7 @@ bool OAuthAuthorizer::is_final(std::string_view error) const {
 Result<TokenAnswer> OAuthAuthorizer::refresh(Login& login, const std::stop_token& stop) {
   TRY_ASSIGN(const Client client, as_clause(client_of(options_, login)));
   const Asking asking(*this, login.token_endpoint);
-  TRY_ASSIGN(const TokenAnswer answer,
+  TRY_ASSIGN(TokenAnswer answer,
              as_clause(client_.ask_for_tokens(login.token_endpoint,
                                               login.issuer,
                                               {{"grant_type", "refresh_token"},
