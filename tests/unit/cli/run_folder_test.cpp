@@ -3,6 +3,7 @@
 #include "agent/descriptor.h"
 #include "agent/error.h"
 #include "agent/id.h"
+#include "tests/support/few_descriptors.h"
 #include "tests/unit/cli/command_support.h"
 #include "tools/sandbox/obeyed_survey.h"
 
@@ -13,9 +14,7 @@
 #include <filesystem>
 #include <string>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <thread>
-#include <unistd.h>
 
 namespace fs = std::filesystem;
 
@@ -68,29 +67,6 @@ TEST_CASE("run_folder: it waits for a sweep that has it, and makes it anew", "[c
   CHECK(::flock(another.get(), LOCK_EX | LOCK_NB) != 0);
 }
 
-namespace {
-
-// While it lives this process may open one file more.
-class OneDescriptor {
- public:
-  OneDescriptor() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const int next = ::open("/", O_PATH | O_CLOEXEC);
-    ::close(next);
-    rlimit now = before_;
-    now.rlim_cur = static_cast<rlim_t>(next) + 1;
-    ::setrlimit(RLIMIT_NOFILE, &now);
-  }
-  OneDescriptor(const OneDescriptor&) = delete;
-  OneDescriptor& operator=(const OneDescriptor&) = delete;
-  ~OneDescriptor() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
-}  // namespace
-
 TEST_CASE("run_folder: what cannot be looked at is trouble of whose it is alone", "[cli]") {
   const Folder folder;
   const std::string id = agent::new_run_id();
@@ -99,7 +75,7 @@ TEST_CASE("run_folder: what cannot be looked at is trouble of whose it is alone"
   fs::permissions(path, fs::perms::owner_all);
   tools::sandbox::keep_survey({}, path, 1);
   const auto trouble = [&](const std::string& carried_on) {
-    const OneDescriptor one;
+    const tests::FewDescriptors one(1);
     return cli::sweep_after_kill(
                {{"TMPDIR", folder.path.string()}},
                folder.path / "journal",

@@ -1,5 +1,6 @@
 #include "tools/sandbox/protected_files.h"
 
+#include "tests/support/few_descriptors.h"
 #include "tests/unit/tools/process/process_support.h"
 
 #include <catch2/catch.hpp>
@@ -10,7 +11,6 @@
 #include <ctime>
 #include <fcntl.h>
 #include <fstream>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -627,25 +627,6 @@ TEST_CASE("protected files: a survey is taken once, of the folders that it is of
 
 namespace {
 
-// While it lives this process may open so many files more.
-class FewDescriptors {
- public:
-  explicit FewDescriptors(int count) {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const int next = ::open("/", O_PATH | O_CLOEXEC);
-    ::close(next);
-    rlimit now = before_;
-    now.rlim_cur = static_cast<rlim_t>(next + count);
-    ::setrlimit(RLIMIT_NOFILE, &now);
-  }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
 constexpr int k_enough = 12;
 
 bool has_untrusted(const fs::path& root) {
@@ -664,7 +645,7 @@ TEST_CASE("protected files: what cannot be looked at is not taken for changed", 
     REQUIRE(project.files().survey());
     REQUIRE(project.files().begin());
     const auto end = [&] {
-      const FewDescriptors few(count);
+      const tests::FewDescriptors few(count);
       return project.files().end(false);
     }();
     CAPTURE(count);
@@ -673,7 +654,7 @@ TEST_CASE("protected files: what cannot be looked at is not taken for changed", 
     CHECK((count < k_enough - 1 || !end.trouble));
     CHECK((!end.trouble || end.trouble->code == agent::Code::os_failed));
     const auto sweep = [&] {
-      const FewDescriptors few(count);
+      const tests::FewDescriptors few(count);
       return project.files().sweep();
     }();
     CHECK(project.told(sweep.changes).empty());
@@ -688,7 +669,7 @@ TEST_CASE("protected files: what was changed meanwhile is put back when it can b
   const auto end_unseen = [&] {
     project.write(".git/hooks/pre-commit", "evil");
     project.write("agent.md", "evil");
-    const FewDescriptors none(0);
+    const tests::FewDescriptors none(0);
     return project.files().end(false);
   };
   const Project::Told both{".git/hooks: put back", "agent.md: moved"};
@@ -710,7 +691,7 @@ TEST_CASE("protected files: where nobody could look before it, no program begins
   project.end();
   for (int count = 0; count < k_enough; ++count) {
     const bool has_begun = [&] {
-      const FewDescriptors few(count);
+      const tests::FewDescriptors few(count);
       return project.files().survey() && project.files().begin();
     }();
     CAPTURE(count);
@@ -734,7 +715,7 @@ TEST_CASE("protected files: after a kill, what cannot be looked at keeps its nam
     REQUIRE(survey);
     survey->has_mounts = false;
     const auto sweep = [&] {
-      const FewDescriptors few(count);
+      const tests::FewDescriptors few(count);
       return ProtectedFiles::sweep_after_kill(*survey);
     }();
     CAPTURE(count);
