@@ -433,7 +433,8 @@ class ProtectedFiles::Undoing {
   // A folder of names that are obeyed, and that a program has shut over them.
   void open_tops() {
     for (const auto& [top, before] : base_.roots) {
-      const bool is_shut = ::faccessat(AT_FDCWD, top.c_str(), R_OK | X_OK, AT_EACCESS) != 0;
+      const bool is_shut =
+          ::faccessat(AT_FDCWD, top.c_str(), R_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES;
       if (is_shut && ::chmod(top.c_str(), before.st_mode & 07777) == 0) {
         add({.path = top, .outcome = Outcome::put_back});
       }
@@ -535,7 +536,9 @@ ProtectedEnd ProtectedFiles::compare(bool have_mounts_held) {
   if (!end.changes.empty()) {
     note_base(sight);
   }
-  end.trouble = end.trouble ? std::move(end.trouble) : sight.trouble();
+  if (!end.trouble) {
+    end.trouble = sight.trouble();
+  }
   unseen_end_ = end.trouble ? std::optional(have_mounts_held) : std::nullopt;
   return end;
 }
@@ -700,7 +703,9 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
       },
       sight);
   note_lost(sweep, sight);
-  sweep.trouble = sweep.trouble ? std::move(sweep.trouble) : sight.trouble();
+  if (!sweep.trouble) {
+    sweep.trouble = sight.trouble();
+  }
   return sweep;
 }
 
@@ -740,7 +745,9 @@ void ProtectedFiles::sweep_tops(Sweep& sweep) {
       sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
     }
   }
-  sweep.trouble = sweep.trouble ? std::move(sweep.trouble) : sight.trouble();
+  if (!sweep.trouble) {
+    sweep.trouble = sight.trouble();
+  }
 }
 
 void ProtectedFiles::note_lost(Sweep& sweep, Sight& sight) {
