@@ -196,9 +196,12 @@ int main(int argc, char** argv) {
       direct_shim,
       [&] { supervised(**supervisor, ""); },
       [&] {
-        const std::string profile = confined->begin();
-        supervised(**supervisor, profile);
-        confined->end(profile, true);
+        const auto profile = confined->begin();
+        if (!profile) {
+          stop(profile.error().message.c_str());
+        }
+        supervised(**supervisor, *profile);
+        confined->end(*profile, true);
       },
   };
   std::array<std::vector<double>, ways.size()> times;
