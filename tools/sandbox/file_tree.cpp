@@ -33,14 +33,14 @@ std::optional<std::string> content_of(int folder,
                                       const fs::path& path,
                                       const struct stat& status,
                                       Sight& sight) {
-  const std::string name = path.filename();
   std::string content(static_cast<std::size_t>(status.st_size), '\0');
   if (S_ISLNK(status.st_mode)) {
-    const ssize_t got = ::readlinkat(folder, name.c_str(), content.data(), content.size());
+    const ssize_t got =
+        ::readlinkat(folder, path.filename().c_str(), content.data(), content.size());
     sight.failed(got < 0 ? errno : 0, path);
     return got == status.st_size ? std::optional(content) : std::nullopt;
   }
-  const Descriptor file = sight.open(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const Descriptor file = sight.open_in(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   std::size_t done = 0;
   while (file && done < content.size()) {
     const ssize_t got = ::read(file.get(), content.data() + done, content.size() - done);
@@ -144,10 +144,10 @@ FileTree FileTree::read(const fs::path& path,
     }
     if (S_ISDIR(entry.status.st_mode)) {
       const Descriptor folder =
-          sight.open(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+          sight.open_in(parent.get(), at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
       entry.is_known = static_cast<bool>(folder);
       for (const Sight::Named& inner :
-           folder ? sight.entries_of(folder.get()) : std::vector<Sight::Named>()) {
+           folder ? sight.entries_of(folder.get(), at) : std::vector<Sight::Named>()) {
         left.push_back(at / inner.name);
       }
     } else if (S_ISREG(entry.status.st_mode) || S_ISLNK(entry.status.st_mode)) {

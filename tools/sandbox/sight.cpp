@@ -46,16 +46,19 @@ std::optional<agent::Error> Sight::trouble() const {
        .help = {}});
 }
 
-agent::Descriptor Sight::open(int folder, const char* name, int flags) {
-  agent::Descriptor opened(::openat(folder, name, flags | O_CLOEXEC));
-  if (!opened) {
-    failed(errno, name);
-  }
-  return opened;
+agent::Descriptor Sight::open(const fs::path& path, int flags) {
+  return opened(::open(path.c_str(), flags | O_CLOEXEC), path);
 }
 
-agent::Descriptor Sight::open(const fs::path& path, int flags) {
-  return open(AT_FDCWD, path.c_str(), flags);
+agent::Descriptor Sight::open_in(int folder, const fs::path& path, int flags) {
+  return opened(::openat(folder, path.filename().c_str(), flags | O_CLOEXEC), path);
+}
+
+agent::Descriptor Sight::opened(int descriptor, const fs::path& where) {
+  if (descriptor < 0) {
+    failed(errno, where);
+  }
+  return agent::Descriptor(descriptor);
 }
 
 std::optional<struct stat> Sight::lstat(const fs::path& path) {
@@ -67,8 +70,8 @@ std::optional<struct stat> Sight::lstat(const fs::path& path) {
   return status;
 }
 
-std::vector<Sight::Named> Sight::entries_of(int folder) {
-  return read(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ".");
+std::vector<Sight::Named> Sight::entries_of(int folder, const fs::path& path) {
+  return read(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), path);
 }
 
 std::vector<Sight::Named> Sight::entries_of(const fs::path& folder) {

@@ -34,14 +34,16 @@ class Sight {
   // os.failed, with the first place that it could not see; nullopt: it saw all.
   std::optional<agent::Error> trouble() const;
 
-  // As the calls of these names do; errno is theirs.
-  agent::Descriptor open(int folder, const char* name, int flags);
+  // As the calls of these names do; errno is theirs. `open_in` opens the path's last part in a
+  // folder that is open.
   agent::Descriptor open(const std::filesystem::path& path, int flags);
+  agent::Descriptor open_in(int folder, const std::filesystem::path& path, int flags);
   std::optional<struct stat> lstat(const std::filesystem::path& path);
   bool is_there(const std::filesystem::path& path) { return lstat(path).has_value(); }
-  // What is in an open folder, which stays open, or in that of a path: links are followed.
-  std::vector<Named> entries_of(int folder);
+  // What is in a folder: links are followed. The other one is of a folder that is open, and stays
+  // so; the path is how it is told.
   std::vector<Named> entries_of(const std::filesystem::path& folder);
+  std::vector<Named> entries_of(int folder, const std::filesystem::path& path);
   // All below it, with its type as readdir says it, until `visit` says no. Links are not followed.
   using Visit = std::function<bool(const std::filesystem::path& path, unsigned char type)>;
   void walk(const std::filesystem::path& folder, const Visit& visit);
@@ -53,6 +55,7 @@ class Sight {
   void heed(const std::error_code& error, const std::filesystem::path& where);
 
  private:
+  agent::Descriptor opened(int descriptor, const std::filesystem::path& where);
   std::vector<Named> read(int folder, const std::filesystem::path& where);
   void note(int error_number, const std::filesystem::path& where);
 

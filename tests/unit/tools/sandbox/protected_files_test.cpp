@@ -653,6 +653,7 @@ TEST_CASE("protected files: what cannot be looked at is not taken for changed", 
     CHECK((count > 0 || end.trouble));
     CHECK((count < k_enough - 1 || !end.trouble));
     CHECK((!end.trouble || end.trouble->code == agent::Code::os_failed));
+    CHECK((!end.trouble || end.trouble->message.starts_with("cannot look at `/")));
     const auto sweep = [&] {
       const tests::FewDescriptors few(count);
       return project.files().sweep();
