@@ -95,7 +95,7 @@ void Sight::walk(const fs::path& folder, const Visit& visit) {
     for (Named& entry : entries_of(at)) {
       const fs::path path = at / entry.name;
       const auto status = entry.type == DT_UNKNOWN ? lstat(path) : std::nullopt;
-      entry.type = status ? IFTODT(status->st_mode) : entry.type;
+      entry.type = status ? static_cast<unsigned char>(IFTODT(status->st_mode)) : entry.type;
       if (!visit(path, entry.type)) {
         return;
       }
