@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -22,13 +21,8 @@ bool can_be(std::int64_t count) {
 }
 
 std::string check_usage(const Usage& usage) {
-  const auto counts = std::to_array({usage.input,
-                                     usage.output,
-                                     usage.cache_read,
-                                     usage.cache_write,
-                                     usage.reasoning,
-                                     usage.cache_write_1h});
-  return std::ranges::all_of(counts, can_be) ? "" : "no request has so many tokens";
+  const auto can_each_be = [&](const UsageCount& one) { return can_be(usage.*one.count); };
+  return std::ranges::all_of(k_usage_counts, can_each_be) ? "" : "no request has so many tokens";
 }
 
 std::string check_time(std::int64_t ms) {

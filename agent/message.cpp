@@ -11,23 +11,19 @@
 
 namespace agent {
 
+static_assert(sizeof(Usage) == k_usage_counts.size() * sizeof(std::int64_t));
+
 Usage& Usage::operator+=(const Usage& other) {
-  input += other.input;
-  output += other.output;
-  cache_read += other.cache_read;
-  cache_write += other.cache_write;
-  reasoning += other.reasoning;
-  cache_write_1h += other.cache_write_1h;
+  for (const UsageCount& one : k_usage_counts) {
+    this->*one.count += other.*one.count;
+  }
   return *this;
 }
 
 Usage& Usage::operator-=(const Usage& part) {
-  input -= part.input;
-  output -= part.output;
-  cache_read -= part.cache_read;
-  cache_write -= part.cache_write;
-  reasoning -= part.reasoning;
-  cache_write_1h -= part.cache_write_1h;
+  for (const UsageCount& one : k_usage_counts) {
+    this->*one.count -= part.*one.count;
+  }
   return *this;
 }
 

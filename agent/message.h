@@ -3,6 +3,7 @@
 #include "agent/attachment.h"
 #include "agent/money.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +29,19 @@ struct Usage {
   Usage& operator-=(const Usage& part);
   bool operator==(const Usage&) const = default;
 };
+
+struct UsageCount {
+  std::string_view name;  // in JSON
+  std::int64_t Usage::* count;
+};
+
+constexpr auto k_usage_counts =
+    std::to_array<UsageCount>({{.name = "input", .count = &Usage::input},
+                               {.name = "output", .count = &Usage::output},
+                               {.name = "cache_read", .count = &Usage::cache_read},
+                               {.name = "cache_write", .count = &Usage::cache_write},
+                               {.name = "cache_write_1h", .count = &Usage::cache_write_1h},
+                               {.name = "reasoning", .count = &Usage::reasoning}});
 
 // More than any request has, and few enough that sums do not overflow: a log may say anything.
 constexpr std::int64_t k_most_tokens = 1'000'000'000'000;

@@ -260,15 +260,10 @@ namespace {
 
 // What was recorded of one kind is no less for what was lost of another.
 void drop_what_is_negative(ModelUse& use) {
-  Usage& usage = use.usage;
-  for (std::int64_t* count : {&use.turns,
-                              &usage.input,
-                              &usage.output,
-                              &usage.cache_read,
-                              &usage.cache_write,
-                              &usage.cache_write_1h,
-                              &usage.reasoning}) {
-    *count = std::max<std::int64_t>(*count, 0);
+  use.turns = std::max<std::int64_t>(use.turns, 0);
+  for (const UsageCount& one : k_usage_counts) {
+    std::int64_t& count = use.usage.*one.count;
+    count = std::max<std::int64_t>(count, 0);
   }
 }
 
@@ -338,21 +333,19 @@ int exit_code(const Ending& ending) {
 }
 
 Json to_json(const Usage& usage) {
-  return {{"input", usage.input},
-          {"output", usage.output},
-          {"cache_read", usage.cache_read},
-          {"cache_write", usage.cache_write},
-          {"cache_write_1h", usage.cache_write_1h},
-          {"reasoning", usage.reasoning}};
+  Json json = Json::object();
+  for (const UsageCount& one : k_usage_counts) {
+    json[one.name] = usage.*one.count;
+  }
+  return json;
 }
 
 Usage usage_from_json(const Json& json) {
-  return {.input = integer_at(json, "input"),
-          .output = integer_at(json, "output"),
-          .cache_read = integer_at(json, "cache_read"),
-          .cache_write = integer_at(json, "cache_write"),
-          .reasoning = integer_at(json, "reasoning"),
-          .cache_write_1h = integer_at(json, "cache_write_1h")};
+  Usage usage;
+  for (const UsageCount& one : k_usage_counts) {
+    usage.*one.count = integer_at(json, one.name);
+  }
+  return usage;
 }
 
 Json to_json(const ModelUse& use) {

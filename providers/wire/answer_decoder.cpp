@@ -97,12 +97,7 @@ std::unique_ptr<agent::StreamParser> parser_for(char first) {
 // Count by count: what can be one counts before what cannot.
 agent::Usage larger_of(const agent::Usage& a, const agent::Usage& b) {
   agent::Usage larger;
-  for (const auto part : {&agent::Usage::input,
-                          &agent::Usage::output,
-                          &agent::Usage::cache_read,
-                          &agent::Usage::cache_write,
-                          &agent::Usage::reasoning,
-                          &agent::Usage::cache_write_1h}) {
+  for (const auto& [name, part] : agent::k_usage_counts) {
     larger.*part = is_count(a.*part) == is_count(b.*part) ? std::max(a.*part, b.*part)
                    : is_count(a.*part)                    ? a.*part
                                                           : b.*part;
