@@ -189,7 +189,7 @@ struct Error {
   // Who made this error knows that a second retry is as useless as the first (refused loopback
   // port): the row's automatic retry happens once.
   bool retry_once = false;
-  // Of a store: it took no more (full, broken), in place of not letting itself be opened at all.
+  // Of a store: it took no more (full, broken, gone), in place of not letting itself be opened.
   bool write_failed = false;
   // Of a run: another process has it. Nothing was done, and it goes on there.
   bool is_taken = false;

@@ -185,9 +185,10 @@ class RecordingWatcher final : public ToolWatcher {
     }
   }
 
-  void began(const MemberStarted& member) override {
+  bool began(const MemberStarted& member) override {
     recorder_.record(member);
     recorder_.commit();  // what it is paid for is looked for by this
+    return !recorder_.failure();
   }
 
   void ended(const MemberFinished& member) override {

@@ -771,7 +771,9 @@ bool can_be_carried_on(const State& state, int exit_code) {
       std::ranges::any_of(std::views::values(state.members), is_suspended) ||
       std::ranges::any_of(
           std::views::values(state.sub_agents), is_suspended, &SubAgentRecord::record);
-  return is_resumable(exit_code) || (exit_code == row(Code::cli_usage).exit_code && has_suspended);
+  const bool is_for_now =
+      exit_code == row(Code::cli_usage).exit_code || exit_code == row(Code::storage_io).exit_code;
+  return is_resumable(exit_code) || (is_for_now && has_suspended);
 }
 
 namespace {

@@ -177,7 +177,7 @@ const MemberFinished* ended_after_handoff(const State& state);
 std::int64_t number_of_call(const State& state, std::string_view call_id);
 
 // Whether a run that ends so goes on from there: as is_resumable() says, and where another process
-// has a member of it.
+// has a member of it, or the record of one could not be written.
 bool can_be_carried_on(const State& state, int exit_code);
 // Whether calls that have waited for a person have not run yet.
 bool has_waiting_calls(const State& state);

@@ -199,8 +199,9 @@ class ToolWatcher {
   virtual bool started(const ToolCall& call) = 0;
   virtual void output(const ToolCall& call, std::string_view chunk) = 0;  // valid UTF-8
   virtual void finished(const ToolResult& result) = 0;
-  // A call runs another agent. What has begun is recorded for good when this comes back.
-  virtual void began(const MemberStarted& /*member*/) {}
+  // A call runs another agent. What has begun is recorded for good when this comes back. False: it
+  // could not be recorded, and must not begin.
+  virtual bool began(const MemberStarted& /*member*/) { return true; }
   virtual void ended(const MemberFinished& /*member*/) {}
   // What an earlier process has begun for it; where that is none, only the number is there.
   virtual SubAgentRecord sub_agent(std::string_view call_id) const;

@@ -499,7 +499,7 @@ void FlowRun::begin_members() {
     for (const Member& member : members) {
       if (settle_recorded(member)) {
         is_news = true;
-      } else if (is_over || !make_room_beside(running_.size())) {
+      } else if (is_over || recorder_->failure() || !make_room_beside(running_.size())) {
         ready_.push_back(member);  // or, for want of room, until another one has ended
       } else {
         begin(member);
@@ -677,6 +677,15 @@ void FlowRun::begin(const Member& member) {
       .runs = step.is_command() ? step.command : step.agent,
       .run_id = run_id});
   recorder_->commit();
+  if (recorder_->failure() && found != recorded_.end()) {
+    leave(member);
+    return;
+  }
+  if (recorder_->failure()) {  // what it did nobody would find
+    note_end(member,
+             {.result = bare_result({.error = recorder_->failure()}), .is_suspended = true});
+    return;
+  }
   Assignment work{.member = member,
                   .run_id = std::move(run_id),
                   .session = session_of(member),

@@ -77,8 +77,8 @@ tools::Output output_of(const std::string& who, const RunResult& result) {
   return output;
 }
 
-// What waits for a person, what was cut off and what could not be opened now is not over: it goes
-// on where the run does.
+// What waits for a person, what was cut off and what could not be opened or recorded now is not
+// over: it goes on where the run does.
 std::optional<Ending> what_it_waits_for(const std::string& who,
                                         const RunResult& result,
                                         bool is_stopped) {
@@ -98,7 +98,8 @@ std::optional<Ending> what_it_waits_for(const std::string& who,
                                             result.resume_cmd)},
         .stop = result.stop};
   }
-  if (agent::has_waited_too_long(result) || (result.error && result.error->is_put_off)) {
+  if (agent::has_waited_too_long(result) ||
+      (result.error && (result.error->is_put_off || result.error->write_failed))) {
     Error error = *result.error;
     error.message = fmt::format("{}: {}", who, error.message);
     return Ending{.error = std::move(error), .stop = result.stop};
@@ -324,17 +325,22 @@ tools::Output SubAgents::call(const Callee& callee,
       return *std::move(why);
     }
   }
-  if (!turn.has_come()) {
+  const auto not_started = [&] {
     tools::Output output = tools::failure(
         Code::tool_cancelled, "not started: the run is being stopped", "Nothing was done.");
     if (!world_.journal.empty()) {
       output.suspended = how_it_was_stopped();  // it begins where the run goes on
     }
     return output;
+  };
+  if (!turn.has_come()) {
+    return not_started();
   }
   const agent::SubAgentRecord earlier = context.sub_agent();
   const agent::MemberStarted member = member_of(callee, context, earlier);
-  context.on_began(member);
+  if (!context.on_began(member)) {  // without its record, the run ends
+    return not_started();
+  }
   const RunResult result = perform(callee, arguments, context, member, earlier);
   const std::string who =
       fmt::format("the {} {}", callee.is_handoff ? "agent" : "sub-agent", callee.name);

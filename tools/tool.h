@@ -72,8 +72,8 @@ struct CallContext {
   std::function<bool(const std::filesystem::path&)> is_programs_own = {};
   // Of a call that runs another agent. Any thread, empty only in tests.
   std::function<agent::SubAgentRecord()> sub_agent = {};  // ToolWatcher's
-  // Both come back when the run's log has it.
-  std::function<void(const agent::MemberStarted&)> on_began = {};
+  // Both come back when the run's log has it. False: it has not, and the other must not begin.
+  std::function<bool(const agent::MemberStarted&)> on_began = {};
   std::function<void(const agent::MemberFinished&)> on_ended = {};
   // ToolWatcher's. Any thread, empty only in tests.
   std::function<agent::Conversation()> conversation = {};

@@ -44,6 +44,14 @@ struct Writing {
   std::optional<RunClaim> claim;
 };
 
+// What was written since may be in it, or not.
+std::unexpected<Error> taken_away(std::string message, std::string help) {
+  return agent::fail(Error{.code = Code::storage_io,
+                           .message = std::move(message),
+                           .help = std::move(help),
+                           .write_failed = true});
+}
+
 std::optional<RunRow> find_row(SQLite::Database& database, const std::string& run_id) {
   SQLite::Statement query(database,
                           fmt::format("SELECT {} FROM runs WHERE run_id = ?", k_row_columns));
@@ -196,8 +204,7 @@ struct SqliteJournal::Impl {
     for (const auto& [run_id, run] : runs) {
       if (run.claim && !run.claim->holds(file)) {
         TRY(check_identity());
-        return agent::fail(
-            Code::storage_io,
+        return taken_away(
             fmt::format("{} was taken away or replaced while the run was at work: another process "
                         "may have the run {} by now",
                         claims_file(file).string(),
@@ -225,8 +232,7 @@ struct SqliteJournal::Impl {
     if (JournalIdentity::of(file) == identity && !holds_nothing(file)) {
       return {};
     }
-    return agent::fail(
-        Code::storage_io,
+    return taken_away(
         fmt::format("the journal {} was taken away or replaced while the run was at work, and "
                     "its end is not in it",
                     file.string()),
@@ -245,13 +251,12 @@ struct SqliteJournal::Impl {
   Result<void> check_length() const {
     TRY_ASSIGN(const auto length, length_before_cut(file));
     return !length ? Result<void>()
-                   : agent::fail(Code::storage_io,
-                                 fmt::format("the journal {} was cut off while the run was at "
-                                             "work: {} of {} bytes are there",
-                                             file.string(),
-                                             size_of(file),
-                                             *length),
-                                 "`errand runs doctor --fix` saves what is left");
+                   : taken_away(fmt::format("the journal {} was cut off while the run was at "
+                                            "work: {} of {} bytes are there",
+                                            file.string(),
+                                            size_of(file),
+                                            *length),
+                                "`errand runs doctor --fix` saves what is left");
   }
 
   // Undone as a whole where it fails.

@@ -32,7 +32,7 @@ class PassingWatcher : public agent::ToolWatcher {
     watcher_.output(call, chunk);
   }
   void finished(const agent::ToolResult& result) override { watcher_.finished(result); }
-  void began(const agent::MemberStarted& member) override { watcher_.began(member); }
+  bool began(const agent::MemberStarted& member) override { return watcher_.began(member); }
   void ended(const agent::MemberFinished& member) override { watcher_.ended(member); }
   agent::SubAgentRecord sub_agent(std::string_view call_id) const override {
     return watcher_.sub_agent(call_id);

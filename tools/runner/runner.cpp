@@ -580,7 +580,9 @@ class Runner::Round {
             },
         .on_began =
             [&](const agent::MemberStarted& member) {
-              updates.perform(index, [&] { watcher_.began(member); });
+              bool is_recorded = false;
+              updates.perform(index, [&] { is_recorded = watcher_.began(member); });
+              return is_recorded;
             },
         .on_ended =
             [&](const agent::MemberFinished& member) {
