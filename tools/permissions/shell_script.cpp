@@ -209,7 +209,8 @@ bool Reader::read_redirection(ShellCommand& command) {
     }
     return true;
   }
-  const bool writes = !(peek() == '<' && peek(1) != '>');
+  const bool does_both = peek() == '<' && peek(1) == '>';
+  const bool writes = does_both || peek() != '<';
   const bool copies = take(">&") || take("<&");
   if (!copies && !take("&>>") && !take("&>") && !take(">>") && !take(">|") && !take("<>")) {
     skip();
@@ -222,6 +223,9 @@ bool Reader::read_redirection(ShellCommand& command) {
     unclear("a redirection has no target");
   } else if (!copies || !is_number) {
     command.files.push_back({.path = target.text, .writes = writes});
+    if (does_both) {
+      command.files.push_back({.path = target.text});
+    }
   }
   return true;
 }
