@@ -1,9 +1,14 @@
 #include "cli/agents_at_work.h"
 
+#include "cli/known_names.h"
+#include "cli/open_sandbox.h"
+#include "cli/run_identity.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -51,6 +56,85 @@ std::vector<std::filesystem::path> files_of(const OtherAgents& agents) {
                     std::filesystem::path(one->file).filename());
   }
   return files;
+}
+
+namespace {
+
+struct Worker {
+  agent::AgentSpec agent;
+  std::filesystem::path cwd;
+};
+
+// Nullopt: the record is a stranger's word, or has a gap.
+std::optional<Worker> recorded_worker(const RecordedRun& run,
+                                      const agent::Environment& environment) {
+  const auto options = recorded_options(run);
+  if (!run.is_own || needs_agent_file(run.begun) || !options) {
+    return std::nullopt;
+  }
+  auto report = recorded_agent(run.begun, environment, known_names());
+  if (!report.agent) {
+    return std::nullopt;
+  }
+  apply_sandbox_option(report.agent->sandbox, *options);
+  return Worker{.agent = *std::move(report.agent), .cwd = run.begun.cwd};
+}
+
+std::vector<std::string> runs_beside(const RecordedRun& run) {
+  std::vector<std::string> runs{run.parent};
+  for (const auto& [key, member] : run.past.state.members) {
+    runs.push_back(member.run_id);
+  }
+  for (const auto& [key, sub_agent] : run.past.state.sub_agents) {
+    runs.push_back(sub_agent.record.run_id);
+  }
+  return runs;
+}
+
+// Nullopt: one of them is not known. What has no record has done nothing.
+std::optional<std::vector<Worker>> recorded_workers(const RecordedRun& run,
+                                                    const agent::Environment& environment) {
+  std::vector<Worker> workers;
+  std::vector<std::string> left;
+  std::set<std::string> seen{"", run.run_id};  // a command has none, and a record may lie
+  const auto add = [&](const RecordedRun& one) {
+    auto worker = recorded_worker(one, environment);
+    if (worker) {
+      workers.push_back(*std::move(worker));
+      std::ranges::move(runs_beside(one), std::back_inserter(left));
+    }
+    return worker.has_value();
+  };
+  bool are_known = add(run);
+  while (are_known && !left.empty()) {
+    const std::string run_id = std::move(left.back());
+    left.pop_back();
+    if (seen.insert(run_id).second) {
+      const auto one = recall(run.store, run_id, environment);
+      are_known = one ? add(*one) : one.error().code == agent::Code::storage_not_found;
+    }
+  }
+  return are_known ? std::optional(std::move(workers)) : std::nullopt;
+}
+
+}  // namespace
+
+IsWritten written_by_recorded(const RecordedRun& run, const Context& context) {
+  using Workers = std::optional<std::vector<Worker>>;
+  // Only once a folder is asked about: there may be thousands of records.
+  return [&run, &context, workers = std::optional<Workers>()](
+             const std::filesystem::path& folder) mutable {
+    if (!workers) {
+      workers.emplace(recorded_workers(run, context.environment));
+    }
+    const auto writes = [&](const Worker& one) {
+      Context there = context;
+      there.cwd = one.cwd;
+      const OtherAgents others;
+      return written_by(one.agent, others, there)(folder);
+    };
+    return !*workers || std::ranges::any_of(**workers, writes);
+  };
 }
 
 agent::Result<void> check_members(const Plan& whole, const Context& context) {

@@ -19,6 +19,11 @@ OtherAgents agents_at_work(const FlowTree& whole);
 // Their files, in folders without links.
 std::vector<std::filesystem::path> files_of(const OtherAgents& agents);
 
+// Whether those that have worked in a recorded run, below it or in those that it worked for could
+// write in a folder: by the records, before any file is read. Where one of these tells nothing for
+// certain, they could. Borrows both.
+IsWritten written_by_recorded(const RecordedRun& run, const Context& context);
+
 // What keeps a member from being begun, whatever is there when its turn comes: what it would run
 // outside of its sandbox. Before any is begun; the whole finds its own by itself.
 agent::Result<void> check_members(const Plan& whole, const Context& context);

@@ -3,6 +3,8 @@
 #include "agent/duration.h"
 #include "agent/id.h"
 #include "agent/secrets/redact.h"
+#include "agent/store/owner.h"
+#include "agent/store/runs.h"
 #include "agent/text.h"
 #include "cli/agent_choice.h"
 #include "cli/agents_above.h"
@@ -154,6 +156,31 @@ std::string words_of_fork(const RunSource& source, const agent::Redactor& redact
                      source.earlier->run_id);
 }
 
+// What was planted before a process of the run was killed has another name before settings and
+// agent files are read here. Only by whoever has the run, and for as long as that takes: it is
+// claimed once more when its journal is opened. What tidy_after_kill() says. What the records do
+// not tell enough for is tidied once the agents are known.
+Result<std::vector<std::string>> tidy_before_reading(const RunSource& source,
+                                                     const Context& context) {
+  if (!source.earlier || source.earlier->forked_from) {
+    return std::vector<std::string>();
+  }
+  const RecordedRun& run = *source.earlier;
+  TRY_ASSIGN(const auto claim, agent::store::RunClaim::take(run.store, run.run_id));
+  if (!claim) {
+    TRY_ASSIGN(const auto now, agent::store::run_info(run.store, run.run_id));
+    return agent::store::taken(run.run_id, now.owner);
+  }
+  TRY(check_is_unchanged(run));
+  std::vector<std::filesystem::path> read;
+  if (!source.is_by_record) {
+    const std::filesystem::path file = context.cwd / source.agent.file;
+    std::error_code error;
+    read.push_back(std::filesystem::weakly_canonical(file.parent_path(), error) / file.filename());
+  }
+  return tidy_after_kill(run, written_by_recorded(run, context), read, context.environment);
+}
+
 }  // namespace
 
 Result<void> change_folder(const Parsed& parsed, Context& context) {
@@ -217,7 +244,9 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   const std::string agent_file = source ? source->agent.file : "";
   auto timeout = timeout_of(parsed);
   const auto earlier = source ? earlier_of(*source, context.environment) : std::nullopt;
+  std::vector<std::string> left;  // what tidy_before_reading() has said
   const auto end_with = [&](std::vector<Error> errors) {
+    errors.front() = telling_what_was_left(std::move(errors.front()), left);
     AnswerSink answer({.format = format_of(parsed)}, *outputs.answer, redactor, cancellation);
     return end_early({.errors = std::move(errors),
                       .run_id = run_id,
@@ -239,6 +268,11 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   if (!is_quiet) {
     tell_source(*source, earlier, redactor, context.err);
   }
+  if (auto tidied = tidy_before_reading(*source, context)) {
+    left = *std::move(tidied);
+  } else {
+    return end_with({std::move(tidied).error()});
+  }
   Result<std::optional<providers::Cassette>> recording(std::nullopt);
   auto plan = [&] {
     const SignalWatcher::ProcessEnd at_a_stop(*signals, [&](SignalWatcher::Timeout until) {
@@ -256,6 +290,9 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   }
   if (!plan) {
     return end_with(std::move(plan).error());
+  }
+  for (const std::string& sentence : left) {
+    plan->warnings.push_back({.message = sentence, .help = {}});
   }
   const auto tape = tape_of(parsed, *std::move(recording), redactor);
   for (const auto& done : {check_members_of_scripts(*plan), check_members(*plan, context)}) {
