@@ -53,11 +53,15 @@ std::optional<std::string> content_of(int folder,
   return file && done == content.size() ? std::optional(content) : std::nullopt;
 }
 
+bool set_mode_of(const Descriptor& folder, mode_t mode) {
+  return ::chmod(fmt::format("/proc/self/fd/{}", folder.get()).c_str(), mode & k_mode_bits) == 0;
+}
+
 // A folder that its owner has shut, or somebody for him.
 void open_for_owner(const Descriptor& folder) {
   struct stat status = {};
   if (::fstat(folder.get(), &status) == 0) {
-    ::chmod(fmt::format("/proc/self/fd/{}", folder.get()).c_str(), (status.st_mode | 0700) & 07777);
+    set_mode_of(folder, status.st_mode | S_IRWXU);
   }
 }
 
@@ -269,6 +273,25 @@ fs::path move_aside(const fs::path& path, const fs::path& root) {
     }
   }
   return {};
+}
+
+bool move_back(const fs::path& from, const struct stat& what, const fs::path& path) {
+  const Descriptor there = parent_of(from, Way::as_it_is);
+  const Descriptor parent = parent_of(path, Way::make);
+  const std::string name = from.filename();
+  struct stat status = {};
+  return there && parent &&
+         ::fstatat(there.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         status.st_dev == what.st_dev && status.st_ino == what.st_ino &&
+         ::renameat2(
+             there.get(), name.c_str(), parent.get(), path.filename().c_str(), RENAME_NOREPLACE) ==
+             0;
+}
+
+bool set_mode(const fs::path& folder, mode_t mode) {
+  const Descriptor parent = parent_of(folder, Way::as_it_is);
+  const Descriptor opened(parent ? ::openat(parent.get(), folder.filename().c_str(), k_way) : -1);
+  return opened && set_mode_of(opened, mode);
 }
 
 }  // namespace tools::sandbox

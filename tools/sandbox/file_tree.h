@@ -56,4 +56,13 @@ class FileTree {
 std::filesystem::path move_aside(const std::filesystem::path& path,
                                  const std::filesystem::path& root);
 
+// Gives what stands at `from` the path as its name, with folders on the way where they are missing.
+// False: it is something else, or could not be.
+bool move_back(const std::filesystem::path& from,
+               const struct stat& what,
+               const std::filesystem::path& path);
+
+// Of a folder. False where it is none, or cannot be reached.
+bool set_mode(const std::filesystem::path& folder, mode_t mode);
+
 }  // namespace tools::sandbox

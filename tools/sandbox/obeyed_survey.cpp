@@ -93,6 +93,10 @@ Cbor encoded(const ObeyedSurvey& survey) {
                       identity.number,
                       std::move(birth)});
   }
+  Cbor ways = Cbor::array();
+  for (const auto& [path, mode] : survey.ways) {
+    ways.push_back({path.native(), mode});
+  }
   return {{"boot", boot_id()},
           {"identities", identities_of(survey.roots)},
           {"roots", list_of(survey.roots)},
@@ -102,6 +106,7 @@ Cbor encoded(const ObeyedSurvey& survey) {
           {"places", std::move(places)},
           {"files", pairs_of(survey.files)},
           {"looked_after", pairs_of(survey.looked_after)},
+          {"ways", std::move(ways)},
           {"time", {survey.time.tv_sec, survey.time.tv_nsec}},
           {"is_whole", survey.is_whole},
           {"has_mounts", survey.has_mounts}};
@@ -115,6 +120,7 @@ ObeyedSurvey decoded(const Cbor& kept) {
                       .places = {},
                       .files = fingerprints_in(kept.at("files")),
                       .looked_after = fingerprints_in(kept.at("looked_after")),
+                      .ways = {},
                       .time = {.tv_sec = kept.at("time").at(0).get<time_t>(),
                                .tv_nsec = kept.at("time").at(1).get<long>()},
                       .is_whole = kept.at("is_whole").get<bool>(),
@@ -127,6 +133,9 @@ ObeyedSurvey decoded(const Cbor& kept) {
       identity.birth = {birth.at(0).get<std::int64_t>(), birth.at(1).get<std::uint32_t>()};
     }
     survey.places.emplace(one.at(0).get<std::string>(), identity);
+  }
+  for (const Cbor& one : kept.at("ways")) {
+    survey.ways.emplace(one.at(0).get<std::string>(), one.at(1).get<std::uint32_t>());
   }
   return survey;
 }

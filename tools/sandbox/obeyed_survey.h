@@ -23,6 +23,7 @@ struct ObeyedSurvey {
   std::map<Path, ObeyedPlace::Identity> places;  // anywhere below the roots
   std::map<Path, std::string> files;         // FileTree::fingerprint of what errand reads of these
   std::map<Path, std::string> looked_after;  // the same of what each call is compared with
+  std::map<Path, std::uint32_t> ways;        // folders that lead there, and their modes
   timespec time = {};
   bool is_whole = true;
   bool has_mounts = false;  // which keep programs from changing what is there

@@ -41,10 +41,11 @@ void note(const fs::path& path, std::vector<struct stat>& all, Sight& sight) {
 // written.
 std::vector<struct stat> data_of(const fs::path& git, Sight& sight) {
   std::vector<struct stat> all;
-  for (const char* name :
-       {"HEAD", "index", "packed-refs", "ORIG_HEAD", "FETCH_HEAD", "objects/pack"}) {
+  for (const char* name : {"HEAD", "index", "packed-refs", "ORIG_HEAD", "FETCH_HEAD", "shallow"}) {
     note(git / name, all, sight);
+    note(git / fmt::format("{}.lock", name), all, sight);
   }
+  note(git / "objects" / "pack", all, sight);
   for (int first = 0; first < 256; ++first) {
     note(git / "objects" / fmt::format("{:02x}", first), all, sight);
   }
@@ -85,6 +86,23 @@ bool is_same_data(const std::vector<struct stat>& a, const std::vector<struct st
 
 bool is_same_folder(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mode == b.st_mode;
+}
+
+bool is_as_it_was(const std::pair<const fs::path, struct stat>& folder) {
+  struct stat now = {};
+  return ::lstat(folder.first.c_str(), &now) == 0 ? is_same_folder(now, folder.second)
+                                                  : folder.second.st_ino == 0;
+}
+
+ProtectedChange set_aside(const fs::path& path, const fs::path& root) {
+  fs::path aside = move_aside(path, root);
+  const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
+  return {.path = path, .outcome = outcome, .found_as = std::move(aside)};
+}
+
+// Shut over what is in it: root is kept from nothing by that, who comes after it may be.
+bool is_shut(const struct stat& now, mode_t before) {
+  return S_ISDIR(now.st_mode) && (before & ~now.st_mode & (S_IRUSR | S_IXUSR)) != 0;
 }
 
 bool is_link(const fs::path& path, Sight& sight) {
@@ -149,9 +167,22 @@ bool ProtectedFiles::is_mounted(const Path& place) const {
                              [&](const Path& file) { return is_below(place, file); });
 }
 
+// These are mounts, too, so that no program renames them.
+bool ProtectedFiles::leads_to_mounts(const Path& folder) const {
+  const auto is_there = [&](const Path& place) { return is_below(place, folder); };
+  return std::ranges::any_of(options_.tops, is_there) ||
+         std::ranges::any_of(options_.files, is_there);
+}
+
 // A mount holds a file by the name that it covers: one with other names is changed by these.
 bool ProtectedFiles::holds(const FileTree& tree, const Path& place) const {
   return is_mounted(place) && !tree.has_other_names();
+}
+
+const fs::path& ProtectedFiles::root_of(const Path& place) const {
+  const auto root =
+      std::ranges::find_if(options_.roots, [&](const Path& one) { return is_below(place, one); });
+  return root == options_.roots.end() ? place : *root;
 }
 
 // What needs no look behind mounts that held.
@@ -197,6 +228,8 @@ bool ProtectedFiles::is_untouched(const State& state) const {
   return names == 0 && sight.is_whole() && !state.tops.empty() &&
          std::ranges::all_of(state.places,
                              [](const auto& one) { return one.second.looks_untouched(); }) &&
+         std::ranges::all_of(state.roots, is_as_it_was) &&
+         std::ranges::all_of(state.ways, is_as_it_was) &&
          std::ranges::all_of(state.watched, [](const auto& one) {
            struct stat now = {};
            return ::lstat(one.first.c_str(), &now) == 0 ? is_same_data({now}, {one.second})
@@ -320,6 +353,29 @@ void ProtectedFiles::look_beside_data(
   }
 }
 
+// Only folders: what a link leads to is not kept by the link's name.
+void ProtectedFiles::note_ways(Sight& sight) {
+  const auto note_way = [&](const Path& to) {
+    Path at = root_of(to);
+    for (const Path& part : to.lexically_relative(at).parent_path()) {
+      at /= part;
+      const auto status = base_.ways.contains(at) ? std::nullopt : sight.lstat(at);
+      if (status && S_ISDIR(status->st_mode)) {
+        base_.ways.emplace(at, *status);
+      } else if (!base_.ways.contains(at)) {
+        return;
+      }
+    }
+  };
+  for (const auto& [path, tree] : base_.places) {
+    note_way(path);
+  }
+  for (const auto& [path, folder] : base_.folders) {
+    note_way(path);
+    base_.ways.emplace(path, folder.status);
+  }
+}
+
 agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts) {
   const std::scoped_lock lock(mutex_);
   if (running_ > 0) {
@@ -331,6 +387,7 @@ agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts) {
     const State before = std::exchange(base_, {});
     aside_.clear();
     base_ = look(options_.tops, &before, has_mounts ? Scope::without_data : Scope::all, sight);
+    note_ways(sight);
     note_base(sight);
   }
   for (auto& [path, folder] : base_.folders) {
@@ -375,12 +432,10 @@ class ProtectedFiles::Undoing {
  private:
   // Nothing is judged by a look that did not see all.
   void undo() {
-    open_tops();
-    for (const auto& [path, folder] : base_.folders) {
-      if (!is_behind_a_mount(path)) {
-        check_folder(path, folder);
-      }
+    for (const auto& [top, before] : base_.roots) {
+      open(top, before);
     }
+    clear_ways();
     const Scope scope = !have_mounts_held_       ? Scope::all
                         : base_.is_behind_mounts ? Scope::by_name
                                                  : Scope::without_data;
@@ -407,13 +462,22 @@ class ProtectedFiles::Undoing {
     for (const auto& [path, tree] : base_.places) {
       const auto found = now.places.find(path);
       const bool is_held = have_mounts_held_ && files_.holds(tree, path);
-      if (!is_held && (found == now.places.end() || !found->second.is_same(tree))) {
+      // One in another has come back with that.
+      if (!is_held && (found == now.places.end() || !found->second.is_same(tree)) &&
+          !is_there_again(path, tree)) {
         add(put_back(path, tree));
       }
     }
+    for (const Path& folder : gone_) {
+      set_mode(folder, base_.ways.at(folder).st_mode);  // of those that were made anew
+    }
+    std::set<Path> aside;
+    for (const ProtectedChange& change : changes_) {
+      aside.insert(change.found_as);
+    }
     for (const auto& [path, tree] : now.places) {
       // What was behind a link is gone with it, which comes before it.
-      if (!base_.places.contains(path) && sight_.is_there(path)) {
+      if (!base_.places.contains(path) && !aside.contains(path) && sight_.is_there(path)) {
         add(moved(path));
       }
     }
@@ -430,15 +494,51 @@ class ProtectedFiles::Undoing {
 
   void add(ProtectedChange change) { changes_.push_back(std::move(change)); }
 
-  // A folder of names that are obeyed, and that a program has shut over them.
-  void open_tops() {
-    for (const auto& [top, before] : base_.roots) {
-      const bool is_shut =
-          ::faccessat(AT_FDCWD, top.c_str(), R_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES;
-      if (is_shut && ::chmod(top.c_str(), before.st_mode & 07777) == 0) {
-        add({.path = top, .outcome = Outcome::put_back});
+  static bool is_there_again(const Path& place, const FileTree& tree) {
+    Sight sight(Sight::Shut::opened);
+    std::size_t room = k_most_bytes;
+    return FileTree::read(place, room, sight).is_same(tree);
+  }
+
+  // A folder of what is obeyed, and that a program has shut over that.
+  void open(const Path& folder, const struct stat& before) {
+    const auto now = sight_.lstat(folder);
+    if (now && is_shut(*now, before.st_mode) && set_mode(folder, before.st_mode)) {
+      add({.path = folder, .outcome = Outcome::put_back});
+    }
+  }
+
+  // From above, so that nothing is looked at, and nothing put back, through a link that has come to
+  // be on the way to it.
+  void clear_ways() {
+    for (const auto& [path, before] : base_.ways) {
+      const auto git = base_.folders.find(path);
+      if (!sight_.is_whole()) {
+        return;
+      }
+      if (is_behind_a_mount(path)) {
+        continue;
+      }
+      if (git != base_.folders.end()) {
+        check_folder(path, git->second);
+      } else {
+        clear(path, before);
       }
     }
+  }
+
+  // What stands where a folder was: a link, a file, a pipe.
+  void clear(const Path& folder, const struct stat& before) {
+    open(folder, before);
+    const auto now = sight_.lstat(folder);
+    const bool is_users = have_mounts_held_ && files_.leads_to_mounts(folder);
+    if (is_users || (now && S_ISDIR(now->st_mode))) {
+      return;
+    }
+    if (now) {
+      add(moved(folder));
+    }
+    gone_.push_back(folder);
   }
 
   // Judged by the settings that are there again.
@@ -464,24 +564,13 @@ class ProtectedFiles::Undoing {
     return have_mounts_held_ && files_.is_mounted(path);
   }
 
-  const Path& root_of(const Path& place) const {
-    const auto root = std::ranges::find_if(files_.options_.roots,
-                                           [&](const Path& one) { return is_below(place, one); });
-    return root == files_.options_.roots.end() ? place : *root;
-  }
-
-  ProtectedChange moved(const Path& place) const {
-    Path aside = move_aside(place, root_of(place));
-    const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
-    return {.path = place, .outcome = outcome, .found_as = std::move(aside)};
-  }
+  ProtectedChange moved(const Path& place) const { return set_aside(place, files_.root_of(place)); }
 
   ProtectedChange put_back(const Path& place, const FileTree& tree) const {
-    Path aside = move_aside(place, root_of(place));
+    Path aside = move_aside(place, files_.root_of(place));
     Sight sight(Sight::Shut::opened);
-    std::size_t room = k_most_bytes;
     const bool is_back = !sight.is_there(place) && sight.is_whole() && tree.put_back() &&
-                         FileTree::read(place, room, sight).is_same(tree);
+                         is_there_again(place, tree);
     return {.path = place,
             .outcome = is_back ? Outcome::put_back : Outcome::stays,
             .found_as = std::move(aside)};
@@ -498,11 +587,11 @@ class ProtectedFiles::Undoing {
     ProtectedChange change{.path = path};
     const std::string handle = fmt::format("/proc/self/fd/{}", folder.handle.get());
     if (!is_itself) {
-      change.found_as = now ? move_aside(path, root_of(path)) : Path();
+      change.found_as = now ? move_aside(path, files_.root_of(path)) : Path();
       std::error_code error;
       const Path moved_to = fs::read_symlink(handle, error);
       if (!error) {
-        fs::rename(moved_to, path, error);
+        move_back(moved_to, folder.status, path);
       }
     }
     ::chmod(handle.c_str(), folder.status.st_mode & 07777);
@@ -518,6 +607,7 @@ class ProtectedFiles::Undoing {
   bool have_mounts_held_;
   Sight sight_{Sight::Shut::opened};
   std::vector<ProtectedChange> changes_;
+  std::vector<Path> gone_;  // folders on the way
 };
 
 ProtectedEnd ProtectedFiles::end(bool have_mounts_held) {
@@ -645,6 +735,12 @@ void ProtectedFiles::note_base(Sight& sight) {
     is_news = is_news || survey_.places[path] != identity;
     survey_.places[path] = identity;
   }
+  std::map<Path, std::uint32_t> ways;
+  for (const auto& [path, status] : base_.ways) {
+    ways.emplace(path, status.st_mode);
+  }
+  is_news = is_news || ways != survey_.ways;
+  survey_.ways = std::move(ways);
   survey_.looked_after = std::move(looked_after);
   survey_number_ += is_news ? 1 : 0;
 }
@@ -690,10 +786,9 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
           return Path();
         }
         if (is_new(place, sight)) {
-          const Path aside = move_aside(path, path.parent_path());
-          const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
-          sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
-          return aside;
+          ProtectedChange change = set_aside(path, path.parent_path());
+          change.was_there = survey_.places.contains(place.path);
+          return sweep.changes.emplace_back(std::move(change)).found_as;
         }
         if (const Path file = file_of(place); is_another_file(file, sight)) {
           sweep.changes.push_back({.path = file, .outcome = Outcome::noticed});
@@ -717,22 +812,39 @@ ProtectedFiles::Sweep ProtectedFiles::sweep_after_kill(const ObeyedSurvey& surve
                         .allowed = survey.allowed});
   files.survey_ = survey;
   files.survey_number_ = 1;
+  Sight sight;
+  std::vector<ProtectedChange> ways = files.sweep_ways(sight);
   Sweep sweep = files.sweep();
   files.sweep_tops(sweep);
+  std::ranges::move(ways, std::back_inserter(sweep.changes));
+  if (!sweep.trouble) {
+    sweep.trouble = sight.trouble();
+  }
   return sweep;
+}
+
+// Before all else, which is behind them. Nothing is opened but for its owner, whatever a survey
+// says.
+std::vector<ProtectedChange> ProtectedFiles::sweep_ways(Sight& sight) const {
+  std::vector<ProtectedChange> changes;
+  for (const auto& [path, before] : survey_.ways) {
+    const auto now = is_ours(path) ? sight.lstat(path) : std::nullopt;
+    if (now && is_shut(*now, before)) {
+      const bool is_open = set_mode(path, now->st_mode | (before & S_IRWXU));
+      changes.push_back({.path = path, .outcome = is_open ? Outcome::put_back : Outcome::stays});
+    } else if (now && !S_ISDIR(now->st_mode) && !survey_.has_mounts) {
+      changes.push_back(set_aside(path, root_of(path)));
+    }
+  }
+  return changes;
 }
 
 // What each call would have been compared with.
 void ProtectedFiles::sweep_tops(Sweep& sweep) {
-  const auto move = [&](const Path& path) {
-    const Path aside = move_aside(path, path.parent_path());
-    const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
-    sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = aside});
-  };
   Sight sight(Sight::Shut::opened);
   for (const Path& path : single_places(sight)) {
     if (!survey_.looked_after.contains(path) && sight.is_there(path)) {
-      move(path);
+      sweep.changes.push_back(set_aside(path, path.parent_path()));
     }
   }
   for (const auto& [path, fingerprint] : survey_.looked_after) {
@@ -740,7 +852,8 @@ void ProtectedFiles::sweep_tops(Sweep& sweep) {
       continue;
     }
     if (sight.is_there(path) && (!survey_.has_mounts || has_other_names(path, sight))) {
-      move(path);  // the programs could change it
+      // The programs could change it.
+      sweep.changes.emplace_back(set_aside(path, path.parent_path())).was_there = true;
     } else if (sight.is_whole()) {
       sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
     }

@@ -35,6 +35,7 @@ struct ProtectedChange {
   std::filesystem::path path;
   Outcome outcome = Outcome::stays;
   std::filesystem::path found_as = {};  // the other name of what was found; empty: nothing was
+  bool was_there = false;               // of a sweep: something stood there before
 };
 
 struct ProtectedEnd {
@@ -105,6 +106,7 @@ class ProtectedFiles {
     std::map<Path, FileTree> places;                    // what is obeyed, where it is there
     std::map<Path, GitFolder> folders;                  // git's own
     std::map<Path, struct stat> roots;                  // the tops, as they were
+    std::map<Path, struct stat> ways;                   // git's folders, and those that lead there
     std::vector<std::pair<Path, struct stat>> watched;  // folders that say when there are others
     bool is_behind_mounts = false;                      // all but what is obeyed by its name alone
   };
@@ -115,14 +117,18 @@ class ProtectedFiles {
   void look_by_name(State& state, const State& before, const Path& top, Sight& sight) const;
   void look_beside_data(
       State& state, const State* before, std::size_t& room, Scope scope, Sight& sight) const;
+  void note_ways(Sight& sight);
   ProtectedEnd compare(bool have_mounts_held);
   bool is_untouched(const State& state) const;
   bool is_ours(const Path& place) const;
   bool is_allowed(const Path& place) const;
   bool is_mounted(const Path& place) const;
+  bool leads_to_mounts(const Path& folder) const;
   bool holds(const FileTree& tree, const Path& place) const;
+  const Path& root_of(const Path& place) const;
   std::set<Path> single_places(Sight& sight) const;
   void note_base(Sight& sight);
+  std::vector<ProtectedChange> sweep_ways(Sight& sight) const;
   void sweep_tops(Sweep& sweep);
   bool is_new(const ObeyedPlace& place, Sight& sight) const;
   bool is_another_file(const Path& path, Sight& sight) const;
@@ -134,7 +140,6 @@ class ProtectedFiles {
   std::set<Path> aside_;  // what was moved since then, by its other name
   ObeyedSurvey survey_;
   std::uint64_t survey_number_ = 0;   // another one whenever it is another survey; 0: there is none
-  std::set<Path> left_;               // by a process that was killed, perhaps
   std::vector<struct stat> mounted_;  // what stood at the places of mounts
   int running_ = 0;
   // The last end could not look: whether the mounts had held until then. `base_` is what stood

@@ -45,8 +45,12 @@ class Project {
     for (const std::string& name : allowed) {
       paths.push_back(at(name));
     }
-    files_ = std::make_unique<ProtectedFiles>(ProtectedFiles::Options{
-        .roots = {root()}, .tops = {root()}, .files = {at("own.yaml")}, .allowed = paths});
+    files_ = std::make_unique<ProtectedFiles>(
+        ProtectedFiles::Options{.roots = {root()},
+                                .tops = {root()},
+                                .files = {at("ci/deploy.sh"), at("own.yaml"), at("way/of/c.sh")},
+                                .crossed = {at("ci")},
+                                .allowed = paths});
     REQUIRE(files_->begin());
   }
 
@@ -55,6 +59,23 @@ class Project {
   std::string text(const std::string& name) const { return tests::read_text(at(name)); }
   void write(const std::string& name, std::string_view content) const {
     std::ofstream(at(name)) << content;
+  }
+  void run(const std::string& script) const {
+    REQUIRE(std::system(fmt::format("cd '{}' && {}", root().string(), script).c_str()) == 0);
+  }
+  int mode_of(const std::string& name) const {
+    return static_cast<int>(fs::symlink_status(at(name)).permissions());
+  }
+  // Scripts below the top, from the next begin on.
+  void add_scripts() const {
+    end();
+    for (const char* name : {"ci", "src", "way/of"}) {
+      fs::create_directories(at(name));
+    }
+    write("ci/deploy.sh", "good");
+    write("src/deploy.sh", "of the work");
+    write("way/of/c.sh", "good");
+    run("chmod 750 ci/deploy.sh && chmod 640 way/of/c.sh && chmod 710 ci && chmod 700 way way/of");
   }
   ProtectedFiles& files() const { return *files_; }
   // "NAME: outcome" of each change, sorted.
@@ -170,6 +191,100 @@ TEST_CASE("protected files: modes do not keep anything from being put back", "[t
   CHECK(project.text(".git/hooks/pre-commit") == "good");
 }
 
+TEST_CASE("protected files: what stands where a folder led to what is kept gives way to that",
+          "[tools]") {
+  const auto [by, told] = GENERATE(table<std::string, Project::Told>({
+      {"rm -r ci; ln -s src ci", {"ci/deploy.sh: put back", "ci: moved"}},
+      {"rm -r ci; ln -s \"$PWD/src\" ci", {"ci/deploy.sh: put back", "ci: moved"}},
+      {"rm -r ci; ln -s nowhere ci", {"ci/deploy.sh: put back", "ci: moved"}},
+      {"rm -r ci; ln -s ci ci", {"ci/deploy.sh: put back", "ci: moved"}},
+      {"rm -r ci; mkfifo ci", {"ci/deploy.sh: put back", "ci: moved"}},
+      {"mv ci cj; ln -s cj ci", {"ci/deploy.sh: put back", "ci: moved"}},
+      {"mv ci cj; echo >ci", {"ci/deploy.sh: put back", "ci: moved"}},
+      {"mkdir ci.untrusted; mv ci cj; echo >ci", {"ci/deploy.sh: put back", "ci: moved"}},
+      {"mv ci cj", {"ci/deploy.sh: put back"}},
+      {"rm -r ci; mkdir -m 710 ci", {"ci/deploy.sh: put back"}},
+      {"chmod 0 ci", {"ci: put back"}},
+      {"rm -r way; ln -s ci way", {"way/of/c.sh: put back", "way: moved"}},
+      {"rm -r way/of; ln -s ../src way/of", {"way/of/c.sh: put back", "way/of: moved"}},
+      {"mv way was; mkdir -m 700 way; ln -s ../src way/of",
+       {"way/of/c.sh: put back", "way/of: moved"}},
+      {"mv way was; mkdir -m 700 way; echo >way/of", {"way/of/c.sh: put back", "way/of: moved"}},
+      {"rm -r way/of; ln -s ../src way/of; mv way was; ln -s was way",
+       {"way/of/c.sh: put back", "way: moved"}},
+      {"rm -r way/of; mkfifo way/of; chmod 0 way",
+       {"way/of/c.sh: put back", "way/of: moved", "way: put back"}},
+      {"rm -r ci way; ln -s src ci; ln -s src way",
+       {"ci/deploy.sh: put back", "ci: moved", "way/of/c.sh: put back", "way: moved"}},
+  }));
+  CAPTURE(by);
+  const Project project;
+  project.add_scripts();
+  REQUIRE(project.files().begin());
+  project.run(by);
+  CHECK(project.end() == told);
+  CHECK(project.text("ci/deploy.sh") == "good");
+  CHECK(project.text("way/of/c.sh") == "good");
+  CHECK(project.text("src/deploy.sh") == "of the work");
+  CHECK(std::distance(fs::directory_iterator(project.at("src")), fs::directory_iterator()) == 1);
+  const std::vector<int> modes{project.mode_of("ci/deploy.sh"),
+                               project.mode_of("way/of/c.sh"),
+                               project.mode_of("ci"),
+                               project.mode_of("way")};
+  CHECK(modes == std::vector<int>{0750, 0640, 0710, 0700});
+  REQUIRE(project.files().begin());
+  CHECK(project.end().empty());
+}
+
+TEST_CASE("protected files: a module comes back to its place, and through no link", "[tools]") {
+  const auto [by, told] = GENERATE(table<std::string, Project::Told>({
+      {"mv .git/modules was; ln -s ../was .git/modules",
+       {".git/modules/a/b: put back", ".git/modules: moved"}},
+      {"mv .git/modules was", {".git/modules/a/b: put back"}},
+      {"mkdir src; mv .git/modules/a/b was; rm -r .git/modules/a; ln -s ../../src .git/modules/a",
+       {".git/modules/a/b: put back", ".git/modules/a: moved"}},
+  }));
+  CAPTURE(by);
+  const Project project;
+  project.run(by);
+  CHECK(project.end() == told);
+  CHECK(project.text(".git/modules/a/b/HEAD") == "ref: refs/heads/main");
+  CHECK_FALSE(fs::exists(project.at("src/b")));
+  REQUIRE(project.files().begin());
+  CHECK(project.end().empty());
+}
+
+TEST_CASE("protected files: what comes back with a folder is not put back again", "[tools]") {
+  const Project project;
+  project.end();
+  fs::create_directories(project.at(".errand"));
+  project.write(".errand/guard.sh", "good");
+  ProtectedFiles files({.roots = {project.root()},
+                        .tops = {project.root()},
+                        .files = {project.at(".errand/guard.sh")},
+                        .crossed = {},
+                        .allowed = {}});
+  REQUIRE(files.begin());
+  project.run("mkdir src && rm -r .errand && ln -s src .errand");
+  CHECK(project.told(files.end(false).changes) ==
+        Project::Told{".errand: moved", ".errand: put back"});
+  CHECK(project.text(".errand/guard.sh") == "good");
+  CHECK_FALSE(fs::exists(project.at(".errand/guard.sh.untrusted")));
+}
+
+TEST_CASE("protected files: a folder that was shut over what is kept is opened again", "[tools]") {
+  const Project project;
+  project.add_scripts();
+  REQUIRE(project.files().begin(true));
+  project.run("chmod 0 ci");
+  CHECK(project.end(true) == Project::Told{"ci: put back"});
+  CHECK(project.mode_of("ci") == 0710);
+  project.run("chmod 311 ci");  // by the user
+  REQUIRE(project.files().begin(true));
+  CHECK(project.end(true).empty());
+  project.run("chmod 700 ci");
+}
+
 TEST_CASE("protected files: a repository that is gone cannot be put back, and that is said",
           "[tools]") {
   const Project project;
@@ -205,6 +320,15 @@ TEST_CASE("protected files: objects, refs and the index are noticed and stay", "
   project.write(".git/refs/heads/main", "0123");
   CHECK(project.end() == Project::Told{".git: noticed"});
   CHECK(project.text(".git/refs/heads/main") == "0123");
+}
+
+TEST_CASE("protected files: a lock that was left in git's folder is noticed", "[tools]") {
+  const std::string name = GENERATE(
+      as<std::string>(), "index.lock", "HEAD.lock", "packed-refs.lock", "refs/heads/main.lock");
+  const Project project;
+  project.write(".git/" + name, "");
+  CHECK(project.end() == Project::Told{".git: noticed"});
+  CHECK(fs::exists(project.at(".git") / name));
 }
 
 TEST_CASE("protected files: what git has of a rebase or merge is no data", "[tools]") {
@@ -278,21 +402,18 @@ TEST_CASE("protected files: an index that names more than the work is moved", "[
 TEST_CASE("protected files: a module whose .git is its own is kept, and one nobody knew is moved",
           "[tools]") {
   const Project project;
-  const auto run = [&](const std::string& script) {
-    REQUIRE(std::system(fmt::format("cd '{}' && {}", project.root().string(), script).c_str()) ==
-            0);
-  };
   const std::string add =
       "git update-index --add --cacheinfo "
       "160000,4b825dc642cb6eb9a060e54bf8d69288fbee4904,";
   CHECK(project.end().empty());
-  run("git init -q libs/sub && git init -q vendor && " + add + "libs/sub");
+  project.run("git init -q libs/sub && git init -q vendor && " + add + "libs/sub");
   REQUIRE(project.files().begin());
-  run("git -C libs/sub config core.fsmonitor evil && git -C vendor config core.fsmonitor evil");
+  project.run(
+      "git -C libs/sub config core.fsmonitor evil && git -C vendor config core.fsmonitor evil");
   CHECK(project.end() == Project::Told{"libs/sub/.git/config: put back"});
   CHECK_FALSE(project.text("libs/sub/.git/config").contains("evil"));
   REQUIRE(project.files().begin());
-  run(add + "vendor");
+  project.run(add + "vendor");
   CHECK(project.end() == Project::Told{".git: noticed", "vendor/.git: moved"});
 }
 
@@ -317,6 +438,12 @@ TEST_CASE("protected files: behind mounts that held, changes are the user's own"
   project.write("errand.yaml", "evil");
   CHECK(project.end(true) == Project::Told{"errand.yaml: put back"});
   CHECK(project.text(".git/config") == "by the user");
+  REQUIRE(project.files().begin());
+  project.add_scripts();
+  REQUIRE(project.files().begin(true));
+  project.run("mv ci cj; echo >ci");
+  CHECK(project.end(true).empty());
+  CHECK(fs::is_regular_file(project.at("ci")));
 }
 
 TEST_CASE("protected files: where mounts are lost, what is as it was is not mentioned", "[tools]") {
@@ -560,6 +687,16 @@ TEST_CASE("protected files: what a process has left that was killed is found", "
                                             "own.yaml: moved"});
   const Project another;
   CHECK(told_after_kill(another, [] {}).empty());
+}
+
+TEST_CASE("protected files: after a kill, folders that were shut or replaced are told", "[tools]") {
+  const Project project;
+  project.add_scripts();
+  REQUIRE(project.files().begin());
+  CHECK(told_after_kill(
+            project, [&] { project.run("chmod 0 .git ci; rm -r way; ln -s src way"); }, false) ==
+        Project::Told{".git: put back", "ci: put back", "way/of/c.sh: noticed", "way: moved"});
+  CHECK(project.mode_of("ci") == 0700);
 }
 
 TEST_CASE("protected files: without mounts, what was changed is moved after a kill", "[tools]") {
