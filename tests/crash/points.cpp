@@ -4,6 +4,7 @@
 //     CRASH_AT=N        SIGKILL before the Nth
 //     CRASH_BEHIND=N    SIGKILL behind it
 //     CRASH_FULL=N      from the Nth on, the disk of what is written is full
+//     CRASH_FULL_FOR=N  for so many of them; else for good
 //     CRASH_SYNC=N      from the Nth on, nothing can be made durable
 //     CRASH_COUNT=FILE  how many there were, at a whole end
 #include <atomic>
@@ -31,6 +32,7 @@ long number(const char* name) {
 const long g_at = number("CRASH_AT");
 const long g_behind = number("CRASH_BEHIND");
 const long g_full = number("CRASH_FULL");
+const long g_full_for = number("CRASH_FULL_FOR");
 const long g_sync = number("CRASH_SYNC");
 
 void die() {
@@ -55,7 +57,8 @@ auto at_a_point(long broken_from, int broken, const Call& call) -> decltype(call
   if (now == g_at) {
     die();
   }
-  if (broken_from != 0 && now >= broken_from) {
+  const bool is_over = broken_from == g_full && g_full_for != 0 && now >= g_full + g_full_for;
+  if (broken_from != 0 && now >= broken_from && !is_over) {
     errno = broken;
     return -1;
   }
