@@ -378,7 +378,7 @@ class Server:
             png = "iVBORw0KGgo="
             self.send(id=number, result={"content": [
                 {"type": "text", "text": "words"}, {"type": "image", "data": png, "mimeType": "image/png"},
-                {"type": "audio", "data": "%%%", "mimeType": "audio/wav"},
+                {"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"},
                 {"type": "resource_link", "name": "a", "uri": "file:///a"},
                 {"type": "resource", "resource": {"uri": "x://y", "text": "inside"}},
                 {"type": "resource", "resource": {"uri": "x://z", "blob": png}}, {"type": "dance"}]})

@@ -25,6 +25,13 @@ MIRRORED = {"type": "object", "properties": {
     "at": {"type": "object", "properties": {"city": {"type": "string", "x-mcp-header": "City"}}}}}
 
 
+PAUSES = {  # that nobody can read
+    "has too many calls until nobody knows": (429, "soon"),
+    "has too many calls until long ago": (429, "-5"),
+    "has no room for a call until nobody knows": (503, "soon"),
+}
+
+
 class Asked:
     """One request as the server got it."""
 
@@ -131,6 +138,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif behaviour == "looks at the revision of every request" and asked.headers.get(
                 "MCP-Protocol-Version", "2025-11-25") != "2025-11-25":
             self.send(400, b"Bad Request: Unsupported protocol version", Content_Type="text/plain")
+        elif behaviour == "is busy until nobody knows":
+            self.send(429, b"busy", Retry_After="soon")
         elif behaviour == "is busy until tomorrow":
             self.send(429, b"busy", Retry_After="86400")
         elif behaviour.startswith("is of 2024"):
@@ -340,6 +349,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif behaviour == "has no time for a call at first, and then hangs":
             self.wait_until_cut()
             server.took.append(time.monotonic() - server.begun)
+        elif behaviour in PAUSES:
+            status, pause = PAUSES[behaviour]
+            self.send(status, b"slow down", Retry_After=pause)
         elif behaviour == "has too many calls until tomorrow":
             self.send(429, b"slow down", Retry_After="86400")
         elif behaviour == "has too many calls until a day to come":
@@ -391,12 +403,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer_older_form(self, asked):
         wants = {"is of 2024, and wants a login": 401, "is of 2024, and is out of order": 503}.get(self.server.behaviour)
         forgets = self.server.behaviour == "is of 2024, and forgets its session"
+        loses_both = self.server.behaviour == "is of 2024, and forgets its session as its stream ends"
         if asked.method == "GET" and wants:
             self.send(wants, b"not now", WWW_Authenticate="Bearer")
+        elif asked.method == "GET" and self.server.behaviour == "is of 2024, and has moved its stream":
+            self.send(302, Location="http://127.0.0.2:9/sse")
         elif asked.method == "GET":
             self.open_stream()
             self.server.sessions += 1
-            path = {"is of 2024, and forgets its session": f"/messages?id={self.server.sessions}",
+            session = self.server.sessions
+            path = {"is of 2024, and forgets its session": f"/messages?id={session}",
+                    "is of 2024, and forgets its session as its stream ends": f"/messages?id={session}",
                     "is of 2024, and sends elsewhere": "http://127.0.0.2:9/messages",
                     "is of 2024, and sends to another port": "//127.0.0.1:9/messages",
                     "is of 2024, and names a relative address": "messages?id=1",
@@ -410,13 +427,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.event(path.get(self.server.behaviour, "/messages?id=1"), name="endpoint")
             if self.server.behaviour == "is of 2024, and names a second address":
                 self.event("http://127.0.0.2:9/messages", name="endpoint")
-            if self.server.behaviour == "is of 2024, and ends its stream":
+            if self.server.behaviour == "is of 2024, and ends its stream" or (loses_both and session == 1):
                 self.server.answered.wait(PATIENCE_S)
                 return
             self.wait_until_cut()
         elif asked.path == "/mcp":
             self.send(405)
         elif forgets and asked.name == "tools/call" and asked.path.endswith("id=1"):
+            self.send(404, b"no session")
+        elif loses_both and asked.name == "tools/call" and asked.path.endswith("id=1"):
+            self.server.answered.set()
+            time.sleep(0.5)  # the client sees the end of the stream first
             self.send(404, b"no session")
         elif self.server.behaviour == "is of 2024, and refuses what is sent there":
             self.send(400, b"no")
@@ -633,6 +654,10 @@ ROWS = {
     "is of 2024, and names its host": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and answers a call at once": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and forgets its session": dict(GOOD, revision="2024-11-05", check=times("initialize", 4)),
+    "is of 2024, and forgets its session as its stream ends": dict(
+        calls=["f"], results=["did f"], check=all_of(times("initialize", 4), times("tools/call", 2))),
+    "is of 2024, and has moved its stream": dict(
+        code=69, said="answers with HTTP status 302 and sends the request to http://127.0.0.2:9/sse", check=is_never_asked_again),
     "is of 2024, and names a second address": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and sends elsewhere": dict(code=69, check=is_never_asked_again,
                                            said="not its own, and is not sent any: http://127.0.0.2:9/messages"),
@@ -653,6 +678,8 @@ ROWS = {
     "has no answer to what it does not know": dict(GOOD),
     "says no of no id": dict(calls=["f"], results=["says: bad call (-32600)"], failed=["mcp.tool_call"], check=times("tools/call", 1)),
     "is busy for ever": dict(code=69, said="HTTP status 429: busy", check=is_asked(4)),
+    "is busy until nobody knows": dict(code=69, said="HTTP status 429: busy", check=all_of(
+        is_asked(4), lambda row: f"it says {row.said}" if "asked again" in row.said else None)),
     "is busy until tomorrow": dict(code=69, said="it may be asked again in 24h", check=is_asked(1)),
     "answers with a page": dict(code=69, said="neither JSON nor a stream of events"),
     "answers without end": dict(code=69, said="a message of more than 64 MiB", settings="timeouts: {start: 30s}"),
@@ -700,6 +727,15 @@ ROWS = {
     "has too many calls for a moment": dict(
         calls=["f"], code=96, when_called=lay_the_switch,
         results=["the kill switch is on"], failed=["tool.cancelled"], check=times("tools/call", 1)),
+    "has too many calls until nobody knows": dict(
+        calls=["f"], results=["HTTP status 429: slow down"], failed=["mcp.transport"], never=["asked again in"],
+        check=times("tools/call", 4)),
+    "has too many calls until long ago": dict(
+        calls=["f"], results=["HTTP status 429: slow down"], failed=["mcp.transport"], never=["asked again in"],
+        check=times("tools/call", 4)),
+    "has no room for a call until nobody knows": dict(
+        calls=["f"], results=["HTTP status 503: slow down"], failed=["mcp.transport"], never=["asked again in"],
+        check=times("tools/call", 1)),
     "has too many calls until tomorrow": dict(calls=["f"], results=["HTTP status 429: slow down; it may be asked again in 24h"], check=times("tools/call", 1)),
     "has no time for a call within its limit": dict(
         calls=["f"], settings="timeouts: {call: 1s}", failed=["mcp.transport"], check=times("tools/call", 1),

@@ -510,6 +510,11 @@ ROWS = {  # name: (story, oauth of the agent file, behaviour of the servers)
     "token endpoint sends elsewhere": (no_token_is_given, CI, {"token": (307,), "said": "/token answers 307"}),
     "token endpoint answers with a list": (no_token_is_given, CI, {
         "token": (200, [1]), "said": "the authorization server's answer is not a JSON object"}),
+    "token endpoint refuses and says 200": (no_token_is_given, CI, {
+        "token": (200, {"error": "invalid_client", "error_description": "who?"}),
+        "said": "has none for the client `ci`: invalid_client who?"}),
+    "token endpoint refuses in words of its own": (no_token_is_given, CI, {
+        "token": (401, {"message": "no"}), "said": "/token answers 401)"}),
 }
 
 

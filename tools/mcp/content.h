@@ -6,6 +6,8 @@
 
 namespace tools::mcp {
 
+constexpr std::string_view k_no_base64 = "has bytes that are no base64";
+
 // Why an item of `content` is none: in words that follow its name; empty: it is one. One of a type
 // that nobody here knows is one.
 std::string_view flaw_of_content(const agent::Json& item);

@@ -127,12 +127,21 @@ std::string address_in(std::string_view location, const std::string& url) {
   return endpoint_of(url, location).value_or(std::string(location));
 }
 
+// By `Retry-After`: a moment that has passed asks for none. nullopt: it says nothing.
+std::optional<Milliseconds> asked_pause(const Headers& headers) {
+  const std::string_view text = agent::header(headers, "retry-after");
+  const auto seconds = agent::number_in(text);
+  if (seconds ? *seconds < 0 : !agent::parse_http_date(text)) {
+    return std::nullopt;
+  }
+  return agent::retry_after_header(headers, agent::SystemClock().wall()).value_or(Milliseconds{0});
+}
+
 Error refusal_of(const HttpResponse& response, const std::string& url) {
   Error error = transport_error(fmt::format("answers with HTTP status {}", response.status));
   error.http_status = response.status;
-  if (asks_for_time(response.status) && !agent::header(response.headers, "retry-after").empty()) {
-    const auto now = agent::SystemClock().wall();
-    error.retry_after = agent::retry_after_header(response.headers, now).value_or(Milliseconds{0});
+  if (asks_for_time(response.status)) {
+    error.retry_after = asked_pause(response.headers);
   }
   if (is_about_rights(response.status)) {
     error.code = Code::mcp_auth;
@@ -219,6 +228,7 @@ class HttpTransport final : public Transport {
               const std::stop_token& stop);
   void refuse(const Outgoing& message, const HttpResponse& response, const std::stop_token& stop);
   bool find_older_form(const std::stop_token& stop);
+  bool is_asking() const;
   bool says_why_there_is_no_stream();
   Error no_endpoint_error();
   agent::HttpRequest post(const Outgoing& message);
@@ -638,10 +648,11 @@ bool HttpTransport::find_older_form(const std::stop_token& stop) {
   return is_older_form_;
 }
 
-// It names another place, or wants to know who asks.
+// It names another place, is at another one, or wants to know who asks.
 bool HttpTransport::says_why_there_is_no_stream() {
   const std::lock_guard lock(mutex_);
-  return !elsewhere_.empty() || (stream_failure_ && stream_failure_->code == Code::mcp_auth);
+  return !elsewhere_.empty() || (stream_failure_ && (stream_failure_->code == Code::mcp_auth ||
+                                                     is_redirect(stream_failure_->http_status)));
 }
 
 Error HttpTransport::no_endpoint_error() {
@@ -655,6 +666,12 @@ Error HttpTransport::no_endpoint_error() {
           : fmt::format("names an address for requests in its stream of events that is not its "
                         "own, and is not sent any: {}",
                         elsewhere_));
+}
+
+// Under mutex_. A request is on its way.
+bool HttpTransport::is_asking() const {
+  return std::ranges::any_of(tasks_,
+                             [](const Task& task) { return task.id != 0 && !task.is_done; });
 }
 
 // The one stream of the older form, which brings the answers to all requests.
@@ -683,11 +700,14 @@ void HttpTransport::listen_for_all(const std::stop_token& stop) {
   }
   bool has_served = false;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     has_stream_ended_ = true;
     stream_failure_ = std::move(failure);
-    has_served = !post_to_.empty() && !is_closed_;
     changed_.notify_all();
+    if (!post_to_.empty()) {  // what it refuses at this moment it has not taken
+      changed_.wait_for(lock, stop, k_farewell, [&] { return !is_asking(); });
+    }
+    has_served = !post_to_.empty() && !is_closed_;
   }
   if (has_served) {
     const std::string& problem = reception.problem();

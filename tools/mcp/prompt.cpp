@@ -48,17 +48,6 @@ std::string names_of(const std::vector<PromptArgument>& arguments) {
   return names.empty() ? "it takes none" : fmt::format("it takes {}", fmt::join(names, ", "));
 }
 
-// Bytes that are there, and cannot be read, are not left out in silence.
-bool is_readable(const Json& content) {
-  const Json* const resource = agent::find(content, "resource");
-  const std::string_view type = agent::text_at(content, "type");
-  const std::string_view bytes =
-      type == "image" || type == "audio"          ? agent::text_at(content, "data")
-      : type == "resource" && resource != nullptr ? agent::text_at(*resource, "blob")
-                                                  : std::string_view();
-  return agent::from_base64(bytes).has_value();
-}
-
 // Text for the message, or a picture that goes with it.
 class Content {
  public:
@@ -110,8 +99,8 @@ class Content {
               const std::string& name,
               const std::string& media_type,
               std::string_view base64) {
-    const auto bytes = agent::from_base64(base64);
-    const std::string_view known = bytes ? agent::media_type_of(*bytes) : std::string_view();
+    const std::string bytes = agent::from_base64(base64).value_or("");
+    const std::string_view known = agent::media_type_of(bytes);
     if (known.empty() || message_.role != "user") {
       leave_out(fmt::format("{} {}", kind, name.empty() ? media_type : name),
                 known.empty() ? "it is nothing that can go with a prompt"
@@ -120,7 +109,7 @@ class Content {
     }
     message_.attachments.push_back({.name = name.empty() ? std::string(kind) : name,
                                     .media_type = std::string(known),
-                                    .base64 = agent::to_base64(*bytes)});
+                                    .base64 = agent::to_base64(bytes)});
     say(fmt::format("[attachment {}]", message_.attachments.size()));
   }
 
@@ -189,10 +178,8 @@ Result<PromptOpening> opening_of(const Json& result, std::string_view where) {
       return wrong("has a message without role or content");
     }
     if (const std::string_view flaw = flaw_of_content(*content); !flaw.empty()) {
-      return wrong(fmt::format("has a message whose content {}", flaw));
-    }
-    if (!is_readable(*content)) {
-      return wrong("has a message whose bytes are no base64");
+      return wrong(flaw == k_no_base64 ? "has a message whose bytes are no base64"
+                                       : fmt::format("has a message whose content {}", flaw));
     }
     if (opening.empty() && role != "user") {
       return wrong("begins with words of the assistant, which no model takes");

@@ -14,9 +14,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -82,24 +82,51 @@ std::string parameters_of(const Json& item) {
   return agent::dump(object);
 }
 
+// All that are as near as the nearest one; empty: none is near.
+std::vector<std::string> nearest_names(std::string_view word, std::span<const std::string> names) {
+  std::vector<std::string> nearest;
+  for (const std::string& name : names) {
+    if (!agent::nearest(word, std::span(&name, 1))) {
+      continue;
+    }
+    const auto nearer = nearest.empty() ? std::optional(name)
+                                        : agent::nearest(word, std::array{nearest.front(), name});
+    if (nearer == name) {
+      nearest.clear();
+    }
+    if (!nearer || *nearer == name) {
+      nearest.push_back(name);
+    }
+  }
+  return nearest;
+}
+
 }  // namespace
 
 std::string meant_among(std::string_view word,
                         std::span<const std::string> names,
                         std::string_view prefix) {
-  constexpr std::size_t k_most_named = 5;
+  const auto listed = [&](std::span<const std::string> some, std::string_view last) {
+    constexpr std::size_t k_most_named = 5;
+    const bool is_whole = some.size() <= k_most_named;
+    std::string list;
+    for (std::size_t at = 0; at < std::min(some.size(), k_most_named); ++at) {
+      const bool is_last = is_whole && at + 1 == some.size();
+      list += fmt::format("{}`{}{}`",
+                          at == 0   ? ""
+                          : is_last ? last
+                                    : ", ",
+                          prefix,
+                          agent::one_line(some[at], 64));
+    }
+    return is_whole ? list : fmt::format("{} and {} more", list, some.size() - k_most_named);
+  };
   const bool is_name = TextPattern(word).is_literal();
-  if (const auto meant = is_name ? agent::nearest(word, names) : std::nullopt) {
-    return fmt::format("; did you mean `{}{}`?", prefix, agent::one_line(*meant, 64));
+  if (const auto meant = is_name ? nearest_names(word, names) : std::vector<std::string>();
+      !meant.empty()) {
+    return fmt::format("; did you mean {}?", listed(meant, " or "));
   }
-  std::string list;
-  for (const std::string& name : names | std::views::take(k_most_named)) {
-    list += fmt::format("{}`{}{}`", list.empty() ? "" : ", ", prefix, agent::one_line(name, 64));
-  }
-  if (names.size() > k_most_named) {
-    list += fmt::format(" and {} more", names.size() - k_most_named);
-  }
-  return list.empty() ? "; there are none" : "; there are " + list;
+  return names.empty() ? "; there are none" : "; there are " + listed(names, ", ");
 }
 
 std::string definition_of(const Json& item) {
@@ -185,9 +212,8 @@ Result<std::unique_ptr<Transport>> Server::open(Transport::Listener&& listener) 
 
 Result<void> Server::start(const std::stop_token& stop) {
   const auto ends = Steady::now() + spec_.start;
-  auto connected = connect_in_time(stop, [](const agent::Error& error) {
-    return error.retry_after.has_value();  // it asks for time
-  });
+  auto connected =
+      connect_in_time(stop, [](const agent::Error& error) { return asks_for_time(error); });
   if (!connected) {
     agent::Error error = std::move(connected).error();
     if (error.code == Code::mcp_connection && error.help.empty() && spec_.is_program() &&
@@ -689,11 +715,9 @@ std::optional<Milliseconds> Server::delay_of(const Session& session,
   if (error.http_status != 0 && error.http_status == session.lost_by()) {
     return attempt == 1 ? std::optional(Milliseconds{0}) : std::nullopt;
   }
-  constexpr int k_too_many_requests = 429;
-  const bool is_refused = error.http_status == k_too_many_requests || error.retry_after;
   const std::lock_guard lock(mutex_);
-  return is_refused ? agent::next_delay(options_.retry, attempt, waited, error, rng_)
-                    : std::nullopt;
+  return asks_for_time(error) ? agent::next_delay(options_.retry, attempt, waited, error, rng_)
+                              : std::nullopt;
 }
 
 agent::Error Server::without_time(agent::Error error) const {

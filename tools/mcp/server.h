@@ -42,8 +42,8 @@ struct ToolChanges {
   std::vector<std::string> sentences;  // for people
 };
 
-// Of a word or pattern that is none of the names: "; did you mean `get_page`?", or what there is,
-// for the end of a sentence. `prefix`: what is written before each.
+// Of a word or pattern that is none of the names: "; did you mean `get_page`?" (all that are as
+// near), or what there is, for the end of a sentence. `prefix`: what is written before each.
 std::string meant_among(std::string_view word,
                         std::span<const std::string> names,
                         std::string_view prefix);

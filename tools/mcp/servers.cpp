@@ -187,12 +187,20 @@ Result<void> none_is_late(std::span<const agent::McpServerSpec> specs,
                                                 asked));
 }
 
-// As the agent calls them, without what they begin with; of those that are left out, too.
-std::vector<std::string> names_for_rules(Server& server, std::size_t prefix) {
+// As the agent calls them, without what they begin with.
+std::set<std::string> offered_names(Server& server, std::size_t prefix) {
   std::set<std::string> names;
-  std::set<std::string_view> offered;
   for (const OfferedTool& tool : server.tools()) {
     names.insert(tool.agent_name.substr(prefix));
+  }
+  return names;
+}
+
+// Likewise; of those that are left out, too.
+std::vector<std::string> names_for_rules(Server& server, std::size_t prefix) {
+  std::set<std::string> names = offered_names(server, prefix);
+  std::set<std::string_view> offered;
+  for (const OfferedTool& tool : server.tools()) {
     offered.insert(tool.name);
   }
   for (const std::string& name : server.known()) {
@@ -487,12 +495,14 @@ std::vector<agent::Warning> Servers::idle_rules(
     if (std::ranges::any_of(names, [&](const auto& name) { return pattern.covers(name); })) {
       continue;
     }
+    const std::set<std::string> offered = offered_names(*server, prefix.size());
+    const std::vector<std::string> candidates(offered.begin(), offered.end());
     warnings.push_back(
         {.message = fmt::format("the rule `{}` ({}) is about no tool of the MCP server `{}`{}",
                                 agent::one_line(rule.text, 100),
                                 rule.origin,
                                 agent::one_line(server->spec().name, 60),
-                                meant_among(word, names, prefix)),
+                                meant_among(word, candidates, prefix)),
          .help = "`errand mcp tools AGENT` shows the names that rules are about",
          .kind = "idle_rule"});
   }

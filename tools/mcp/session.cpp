@@ -55,6 +55,11 @@ Error before_a_run(Error error) {
   return error;
 }
 
+bool asks_for_time(const Error& error) {
+  constexpr int k_too_many = 429;
+  return error.http_status == k_too_many || error.retry_after.has_value();
+}
+
 Session::~Session() {
   end();
 }
@@ -84,6 +89,7 @@ Result<void> Session::connect(const OpenTransport& open, const std::stop_token& 
       const std::lock_guard lock(mutex_);
       open_.clear();
       ended_.clear();
+      is_gone_ = false;
       misunderstood_ = {};
       lately_ = {};
     }
@@ -207,7 +213,7 @@ Result<bool> Session::accept(const Answered& answer,
                              bool is_handshake,
                              const std::stop_token& stop) {
   const auto& failure = answer.open.failure;
-  const bool says_no_kind = failure && (failure->http_status == 0 || failure->retry_after ||
+  const bool says_no_kind = failure && (failure->http_status == 0 || asks_for_time(*failure) ||
                                         failure->code == Code::mcp_auth);
   if (says_no_kind || (failure && is_handshake)) {
     return agent::fail(as_of_start(*failure));
@@ -356,8 +362,7 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
   std::unique_lock lock(mutex_);
   Open& open = open_.at(id);
   open.on_progress = waiting.on_progress ? &waiting.on_progress : nullptr;
-  const auto has_ended = [&] { return !ended_.empty() && lost_ == 0; };
-  const auto is_heard = [&] { return open.is_settled() || has_ended(); };
+  const auto is_heard = [&] { return open.is_settled() || is_gone_; };
   // A server that waits for the person is not silent.
   const auto patience = [&] {
     return asking_ > 0 ? ends : std::min(ends, std::max(open.heard, asked_) + waiting.silence);
@@ -367,7 +372,7 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
     changed_.wait_until(
         lock, waiting.stop, until, [&] { return is_heard() || until != patience(); });
   }
-  const bool is_ended = has_ended();
+  const bool is_gone = is_gone_;
   Open settled = std::move(open);
   open_.erase(id);
   if (open_.empty()) {  // what a server asks, it asks for the sake of a request
@@ -385,7 +390,7 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
   if (settled.is_settled()) {
     return agent::fail(answer_error(settled));
   }
-  if (is_ended) {
+  if (is_gone) {
     return agent::fail(ended_error(Code::mcp_transport));
   }
   cancel(id, is_stopped ? "the run is ending" : "it took too long");
@@ -493,13 +498,17 @@ Result<ItemList> Session::pages(std::string_view method,
       return ItemList{.items = std::move(items), .goes_on = !cursor.empty()};
     }
     if (!cursors.insert(cursor).second) {
-      break;
+      return agent::fail(
+          Code::mcp_transport,
+          fmt::format("the MCP server `{}` has no last page of `{}`", options_.name, method));
     }
     params["cursor"] = cursor;
   }
-  return agent::fail(
-      Code::mcp_transport,
-      fmt::format("the MCP server `{}` has no last page of `{}`", options_.name, method));
+  return agent::fail(Code::mcp_transport,
+                     fmt::format("the MCP server `{}` has more than {} pages of `{}`",
+                                 options_.name,
+                                 k_most_pages,
+                                 method));
 }
 
 void Session::hear(Message message) {
@@ -688,7 +697,7 @@ void Session::hear_noise(std::string noise) {
 void Session::hear_end(TalkingProgram::Ended ended) {
   const std::lock_guard lock(mutex_);
   ended_ = std::move(ended.how);
-  lost_ = 0;
+  is_gone_ = true;
   looked_ = std::move(ended.looked);
   changed_.notify_all();
 }

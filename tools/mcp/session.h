@@ -48,6 +48,9 @@ struct Question {
 // An error of request() as it is where no model reads it: before a run, and by hand.
 agent::Error before_a_run(agent::Error error);
 
+// The server has not taken the request, and says so: it may be asked again.
+bool asks_for_time(const agent::Error& error);
+
 // How a request is waited for.
 struct Waiting {
   std::stop_token stop;
@@ -78,8 +81,8 @@ class Session {
 
   const Agreement& agreement() const { return agreement_; }
   bool is_over() const;  // it has ended, or is lost
-  // The HTTP status by which the server said that it does not know it any more; 0: it does, or has
-  // ended. What it took before, it may still answer.
+  // The HTTP status by which the server said that it does not know it any more; 0: it has not said
+  // so. What it took before, it may still answer.
   int lost_by() const;
   std::string ended() const;  // how, in words that follow its name; empty: it has not
   // What it wrote that answers nobody, in a sentence's end; empty: there is nothing.
@@ -181,7 +184,7 @@ class Session {
   Agreement agreement_;
   std::atomic<bool> is_negotiating_ = false;
   std::atomic<bool> tools_changed_ = false;
-  mutable std::mutex mutex_;  // of the next thirteen
+  mutable std::mutex mutex_;  // of the next fourteen
   std::condition_variable_any changed_;
   std::map<std::int64_t, Open> open_;
   std::int64_t last_id_ = 0;
@@ -190,6 +193,7 @@ class Session {
   std::int64_t listens_ = 0;                     // the request whose answer is a stream; 0: none
   std::optional<std::string> refusal_;           // of that request
   std::string ended_;                            // how; empty: it has not
+  bool is_gone_ = false;                         // nothing will be answered any more
   int lost_ = 0;                                 // lost_by()
   sandbox::ProtectedEnd looked_;                 // behind one that has ended
   int asking_ = 0;                               // questions to the person that are open

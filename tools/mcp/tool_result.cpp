@@ -32,25 +32,22 @@ class Files {
 
   // What the text says in its place.
   std::string keep(std::string_view kind, std::string_view media_type, std::string_view base64) {
-    const auto bytes = agent::from_base64(base64);
-    if (!bytes) {
-      return fmt::format("[{} {}: its bytes are no base64]", kind, media_type);
-    }
+    const std::string bytes = agent::from_base64(base64).value_or("");
     if (++count_ > k_most) {
       return fmt::format("[{} {}, {} bytes, not kept: a result has room for {} of them]",
                          kind,
                          media_type,
-                         bytes->size(),
+                         bytes.size(),
                          k_most);
     }
     Capture capture(folder_, {.memory = 0});
-    capture.add(*bytes);
+    capture.add(bytes);
     const Captured kept = capture.finish();
     return kept.spill_path.empty() || kept.lost_bytes > 0
                ? fmt::format(
-                     "[{} {}, {} bytes, which could not be kept]", kind, media_type, bytes->size())
+                     "[{} {}, {} bytes, which could not be kept]", kind, media_type, bytes.size())
                : fmt::format(
-                     "[{} {}, {} bytes, in {}]", kind, media_type, bytes->size(), kept.spill_path);
+                     "[{} {}, {} bytes, in {}]", kind, media_type, bytes.size(), kept.spill_path);
   }
 
  private:

@@ -16,7 +16,8 @@ namespace {
 using agent::Code;
 using agent::Result;
 
-constexpr std::size_t k_most_tries = 3;
+constexpr std::size_t k_most_refusals = 3;   // of new tokens
+constexpr std::size_t k_most_step_ups = 10;  // tools may each want a scope of their own
 constexpr std::chrono::minutes k_try_span{1};
 constexpr std::int64_t k_margin = 30;  // seconds before its end a token is renewed
 // That a token which is being renewed is waited for at the end: a server that has replaced the old
@@ -31,6 +32,14 @@ Result<T> as_clause(Result<T> result) {
     result.error().message = "cannot be given a token: " + result.error().message;
   }
   return result;
+}
+
+bool is_of_last_minute(agent::Clock::Steady time, agent::Clock::Steady now) {
+  return time + k_try_span > now;
+}
+
+void forget_older(std::deque<agent::Clock::Steady>& times, agent::Clock::Steady now) {
+  std::erase_if(times, [&](agent::Clock::Steady time) { return !is_of_last_minute(time, now); });
 }
 
 std::string_view without_scheme(std::string_view authorization) {
@@ -213,6 +222,7 @@ Result<bool> OAuthAuthorizer::renew_login(const std::stop_token& stop) {
   TRY_ASSIGN(const agent::Descriptor lock, as_clause(store_.lock(*options_.clock, stop)));
   TRY(load());
   if (login_.access_token != used) {
+    got_ = options_.clock->now();  // new here: else two processes could renew in turn for ever
     note_refusal({});
     return !login_.access_token.empty();
   }
@@ -228,6 +238,7 @@ Result<bool> OAuthAuthorizer::renew_login(const std::stop_token& stop) {
     know_secrets_of(renewed);
     TRY(as_clause(store_.save(renewed)));
     login_ = std::move(renewed);
+    got_ = options_.clock->now();
     return true;
   }
   if (answer && !is_refusal(answer->error)) {
@@ -323,6 +334,7 @@ Result<void> OAuthAuthorizer::get_tokens(const Challenge& challenge, const std::
         "look at `client_id`, its secret or key, and `scopes` in the agent file");
   }
   take_tokens(options_, answer.tokens, scopes, login_);
+  got_ = options_.clock->now();
   know_secrets_of(login_);
   return {};
 }
@@ -339,10 +351,11 @@ Result<bool> OAuthAuthorizer::challenged(int status,
   if (!login_.access_token.empty() && login_.access_token != without_scheme(token_used)) {
     return true;  // another request has had it renewed
   }
-  TRY(count_try());
   if (status == 403) {
+    got_.reset();  // it is taken, though not for this
     return ask_for_more(challenge, stop);
   }
+  TRY(count_refusal());
   if (gets_tokens_itself()) {
     TRY(get_tokens(challenge, stop));
     return true;
@@ -367,6 +380,7 @@ Result<bool> OAuthAuthorizer::ask_for_more(const Challenge& challenge,
     const std::string used = login_.access_token;
     TRY(load());
     if (login_.access_token != used && !login_.access_token.empty()) {
+      got_ = options_.clock->now();
       return true;  // somebody has logged in again meanwhile
     }
   }
@@ -381,6 +395,7 @@ Result<bool> OAuthAuthorizer::ask_for_more(const Challenge& challenge,
         "A new login would be for the same: ask who runs the server what is missing.");
   }
   if (gets_tokens_itself()) {
+    TRY(count_step_up(challenge));
     TRY(get_tokens(challenge, stop));
     return true;
   }
@@ -388,15 +403,29 @@ Result<bool> OAuthAuthorizer::ask_for_more(const Challenge& challenge,
   return login_needed(fmt::format("wants a login for more: {}", join_scopes(challenge.scopes)));
 }
 
-Result<void> OAuthAuthorizer::count_try() {
+// Each new token once; one that was had for longer has run out.
+Result<void> OAuthAuthorizer::count_refusal() {
   const auto now = options_.clock->now();
-  while (!tries_.empty() && tries_.front() + k_try_span <= now) {
-    tries_.pop_front();
+  forget_older(refusals_, now);
+  if (got_ && is_of_last_minute(*got_, now)) {
+    refusals_.push_back(now);
   }
-  if (tries_.size() >= k_most_tries) {
-    return login_needed(fmt::format("has refused {} new tokens within a minute", tries_.size()));
+  got_.reset();
+  return refusals_.size() < k_most_refusals
+             ? Result<void>()
+             : login_needed(
+                   fmt::format("has refused {} new tokens within a minute", refusals_.size()));
+}
+
+Result<void> OAuthAuthorizer::count_step_up(const Challenge& challenge) {
+  const auto now = options_.clock->now();
+  forget_older(step_ups_, now);
+  if (step_ups_.size() >= k_most_step_ups) {
+    return login_needed(fmt::format("has wanted a token for more {} times within a minute, now: {}",
+                                    step_ups_.size(),
+                                    join_scopes(challenge.scopes)));
   }
-  tries_.push_back(now);
+  step_ups_.push_back(now);
   return {};
 }
 

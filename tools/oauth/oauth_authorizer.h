@@ -57,7 +57,8 @@ class OAuthAuthorizer final : public mcp::Authorizer {
   agent::Result<TokenAnswer> refresh(Login& login, const std::stop_token& stop);
   agent::Result<void> get_tokens(const Challenge& challenge, const std::stop_token& stop);
   agent::Result<bool> ask_for_more(const Challenge& challenge, const std::stop_token& stop);
-  agent::Result<void> count_try();
+  agent::Result<void> count_refusal();
+  agent::Result<void> count_step_up(const Challenge& challenge);
   void remember(const std::vector<std::string>& wanted, const std::stop_token& stop);
   // `why` follows on the server's name.
   std::unexpected<agent::Error> login_needed(std::string_view why) const;
@@ -70,9 +71,11 @@ class OAuthAuthorizer final : public mcp::Authorizer {
   bool is_busy_ = false;  // under the mutex; who has set it owns what follows
   bool is_loaded_ = false;
   Login login_;
-  std::string refused_;                     // the refresh token that was: never sent again
-  std::optional<Discovery> discovery_;      // where it gets tokens itself
-  std::deque<agent::Clock::Steady> tries_;  // after a challenge, of the last minute
+  std::string refused_;                        // the refresh token that was: never sent again
+  std::optional<Discovery> discovery_;         // where it gets tokens itself
+  std::optional<agent::Clock::Steady> got_;    // its token; nullopt: that is not new any more
+  std::deque<agent::Clock::Steady> refusals_;  // of new tokens, of the last minute
+  std::deque<agent::Clock::Steady> step_ups_;  // to tokens for more, likewise
   mutable std::mutex told_mutex_;
   std::string asked_;    // of asks(); under told_mutex_
   std::string refusal_;  // why the login is over; changed by its owner under told_mutex_

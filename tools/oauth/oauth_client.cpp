@@ -120,18 +120,21 @@ agent::Error as_connection_error(agent::Error error, const std::string& url) {
 
 Result<TokenAnswer> read_token_answer(std::string_view body, bool is_success) {
   const auto json = agent::parse_json(body, 20);
-  if (!json || !json->is_object()) {
+  if (is_success && (!json || !json->is_object())) {
     return unusable_answer("the authorization server's answer is not a JSON object");
   }
-  if (!is_success) {
-    TokenAnswer answer{
-        .tokens = {},
-        .error = agent::one_line(agent::text_at(*json, "error"), 60),
-        .description = agent::one_line(agent::text_at(*json, "error_description"), 300)};
-    if (answer.error.empty()) {
-      return unusable_answer("the authorization server refuses, and does not say why");
+  const Json* const said = json ? agent::find(*json, "error") : nullptr;
+  if (!is_success || (said != nullptr && agent::find(*json, "access_token") == nullptr)) {
+    std::string error = said == nullptr ? "" : agent::one_line(agent::text_at(*json, "error"), 60);
+    if (error.empty()) {
+      return unusable_answer(
+          fmt::format("the authorization server refuses, and its answer is no error of OAuth{}",
+                      said == nullptr ? "" : ": " + clipped(agent::dump(*said))));
     }
-    return answer;
+    return TokenAnswer{
+        .tokens = {},
+        .error = std::move(error),
+        .description = agent::one_line(agent::text_at(*json, "error_description"), 300)};
   }
   TRY_ASSIGN(Tokens tokens, tokens_of(*json));
   return TokenAnswer{.tokens = std::move(tokens), .error = {}, .description = {}};
@@ -357,7 +360,11 @@ Result<TokenAnswer> OAuthClient::ask_for_tokens(const std::string& endpoint,
   if (!is_success(response.status) && (response.status < 400 || response.status >= 500)) {
     return unusable_answer(fmt::format("{} answers {}", clipped(endpoint), response.status));
   }
-  return read_token_answer(response.body, is_success(response.status));
+  auto answer = read_token_answer(response.body, is_success(response.status));
+  if (!answer && !is_success(response.status)) {
+    answer.error().message += fmt::format(" ({} answers {})", clipped(endpoint), response.status);
+  }
+  return answer;
 }
 
 Result<Challenge> OAuthClient::ask_for_challenge(const std::stop_token& stop) const {

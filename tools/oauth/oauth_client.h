@@ -43,8 +43,8 @@ struct TokenAnswer {
   std::string description;  // of the error, for people
 };
 
-// A 2xx body, or one of 400 and 401. mcp.auth: neither tokens of the kind that are spoken here nor
-// an error.
+// A 2xx body, where some servers refuse, too, or one of 400 and 401. mcp.auth: neither tokens of
+// the kind that are spoken here nor an error.
 agent::Result<TokenAnswer> read_token_answer(std::string_view body, bool is_success);
 // How a client with this secret, key or neither says who it is; `registered` is what its
 // registration says, empty where it says nothing. mcp.auth: in no way that the server takes.

@@ -40,6 +40,12 @@ class Wire {
   void fail(std::int64_t id, const char* why) {
     listener_.on_failed(id, {.code = Code::mcp_transport, .message = why, .help = {}}, {});
   }
+  void lose(std::int64_t id) {
+    listener_.on_failed(
+        id,
+        {.code = Code::mcp_transport, .message = "answers 404", .help = {}, .http_status = 404},
+        "does not know this session any more");
+  }
   void babble(const char* line) { listener_.on_noise(line); }
   void fall() { listener_.on_end({.how = "has ended"}); }
 
@@ -257,6 +263,26 @@ TEST_CASE("session: whoever asks one that has ended is told so, and nothing is s
   CHECK_THAT(later.error().message, Catch::Contains("has ended"));
 }
 
+TEST_CASE("session: one that is not known any more stays so where the server ends it, too") {
+  Wire wire;
+  Session session({.name = "s", .version = "1"});
+  REQUIRE(session.connect(wire.opener(), {}));
+  Call refused(session, k_long, k_long);
+  const std::int64_t id = agent::integer_at(wire.next(), "id");
+  Call taken(session, k_long, k_long);
+  wire.next();
+  wire.lose(id);
+  wire.fall();
+  const auto& result = refused.wait();
+  REQUIRE_FALSE(result);
+  CHECK(result.error().http_status == 404);
+  CHECK(session.lost_by() == 404);
+  const auto& other = taken.wait();
+  REQUIRE_FALSE(other);
+  CHECK(other.error().http_status == 0);
+  CHECK(other.error().message == "the MCP server `s` has ended");
+}
+
 TEST_CASE("session: that the tools are others is known once, however often it is said") {
   Wire wire;
   Session session({.name = "s", .version = "1", .trace = {.trace_id = "a", .flags = "01"}});
@@ -329,6 +355,35 @@ TEST_CASE("session: why a server will not tell is said once; its end is no refus
   wire.fail(agent::integer_at(wire.next(), "id"), "is gone");
   CHECK(session.take_refusal() ==
         "the MCP server `s` does not tell when its tools change: is gone");
+}
+
+TEST_CASE("session: a list of a thousand pages is one, and a longer one is told as that") {
+  const bool is_longer = GENERATE(false, true);
+  CAPTURE(is_longer);
+  Wire wire;
+  Session session({.name = "s", .version = "1"});
+  REQUIRE(session.connect(wire.opener(), {}));
+  std::optional<agent::Result<tools::mcp::ItemList>> listed;
+  std::jthread thread([&] {
+    listed = session.list("tools/list", "tools", {.stop = {}, .most = k_long, .silence = k_long});
+  });
+  for (int page = 1; page <= 1'000; ++page) {
+    Json result = {{"tools", {page}}};
+    if (is_longer || page < 1'000) {
+      result["nextCursor"] = std::to_string(page);
+    }
+    wire.say({.kind = Kind::result, .id = wire.next()["id"], .body = std::move(result)});
+  }
+  thread.join();
+  if (is_longer) {
+    REQUIRE_FALSE(*listed);
+    CHECK(listed->error().code == Code::mcp_transport);
+    CHECK(listed->error().message == "the MCP server `s` has more than 1000 pages of `tools/list`");
+  } else {
+    REQUIRE(*listed);
+    CHECK((*listed)->items.size() == 1'000);
+    CHECK_FALSE((*listed)->goes_on);
+  }
 }
 
 TEST_CASE("session: a list of many pages has one deadline for all") {

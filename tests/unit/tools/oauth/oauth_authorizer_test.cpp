@@ -249,13 +249,81 @@ TEST_CASE("oauth_authorizer: a server that refuses every token is not asked for 
     REQUIRE(authorizer.challenged(401, "", header, {}) == true);
     header = authorizer.authorization({}).value_or("");
   }
-  const auto tried = authorizer.challenged(401, "", header, {});
-  REQUIRE_FALSE(tried);
-  CHECK(tried.error().code == Code::mcp_auth);
+  for (int count = 0; count < 2; ++count) {
+    const auto tried = authorizer.challenged(401, "", header, {});
+    REQUIRE_FALSE(tried);
+    CHECK(tried.error().code == Code::mcp_auth);
+    CHECK(tried.error().message == "has refused 3 new tokens within a minute");
+  }
   CHECK(world.http.asked.size() == 3);
 
   world.clock.sleep_for(61s, {});
   CHECK(authorizer.challenged(401, "", header, {}) == true);
+}
+
+TEST_CASE("oauth_authorizer: only new tokens that are refused as such are counted, each once",
+          "[tools]") {
+  World world;
+  OAuthAuthorizer authorizer(world.for_ci());
+  const auto is_given = [&](const std::string& token, std::string_view used) {
+    world.http.will_answer(k_token_url, 200, FakeAuthorization::tokens(token));
+    CHECK(authorizer.challenged(401, "", used, {}) == true);
+    CHECK(authorizer.authorization({}) == "Bearer " + token);
+  };
+  is_given("one", "");
+  const std::string admin = "Bearer error=\"insufficient_scope\", scope=\"admin\"";
+
+  SECTION("not one that is taken, and is not for all that is asked for") {
+    world.http.will_answer(k_token_url, 200, FakeAuthorization::tokens("two"));
+    CHECK(authorizer.challenged(403, admin, "Bearer one", {}) == true);
+    for (int count = 0; count < 4; ++count) {
+      const auto tried = authorizer.challenged(403, admin, "Bearer two", {});
+      REQUIRE_FALSE(tried);
+      CHECK(tried.error().message ==
+            "refuses, though the login is for all that it asks for: admin");
+    }
+    is_given("three", "Bearer two");
+  }
+  SECTION("not one in whose place nobody gives another one") {
+    for (int count = 0; count < 4; ++count) {
+      const auto tried = authorizer.challenged(401, "", "Bearer one", {});
+      REQUIRE_FALSE(tried);
+      CHECK(tried.error().code == Code::mcp_connection);
+    }
+    is_given("two", "Bearer one");
+  }
+  SECTION("not one that was good for a while") {
+    std::string used = "one";
+    for (const char* const next : {"two", "three", "four", "five"}) {
+      world.clock.sleep_for(61s, {});
+      is_given(next, "Bearer " + std::exchange(used, next));
+    }
+  }
+}
+
+TEST_CASE("oauth_authorizer: a server that wants more of every token is not followed for ever",
+          "[tools]") {
+  World world;
+  OAuthAuthorizer authorizer(world.for_ci());
+  world.http.will_answer(k_token_url, 200, FakeAuthorization::tokens("0"));
+  REQUIRE(authorizer.challenged(401, "", "", {}) == true);
+  const auto wants_more = [&](int count) {
+    world.http.will_answer(k_token_url, 200, FakeAuthorization::tokens(std::to_string(count + 1)));
+    return authorizer.challenged(
+        403,
+        "Bearer error=\"insufficient_scope\", scope=\"s" + std::to_string(count) + "\"",
+        "Bearer " + std::to_string(count),
+        {});
+  };
+  for (int count = 0; count < 10; ++count) {
+    REQUIRE(wants_more(count) == true);
+  }
+  const auto tried = wants_more(10);
+  REQUIRE_FALSE(tried);
+  CHECK(tried.error().code == Code::mcp_auth);
+  CHECK(tried.error().message == "has wanted a token for more 10 times within a minute, now: s10");
+  CHECK(authorizer.challenged(401, "", "Bearer 10", {}) == true);  // it has run out
+  CHECK(authorizer.authorization({}) == "Bearer 11");
 }
 
 TEST_CASE("oauth_authorizer: more rights need a person, who is asked for all of them at once",

@@ -39,6 +39,57 @@ TEST_CASE("oauth_client: an answer of a token endpoint, with every type checked"
   }
 }
 
+TEST_CASE("oauth_client: a refusal is told as what it is, whatever its status", "[tools]") {
+  struct Row {
+    const char* body;
+    bool is_success;
+    const char* error;  // and its description; empty: it is none
+    const char* message;
+  };
+  const std::string no_error =
+      "the authorization server refuses, and its answer is no error of OAuth";
+  const auto row = GENERATE(values<Row>({
+      {R"({"error": "invalid_client"})", false, "invalid_client ", ""},
+      {R"({"error": "invalid_client", "error_description": "who?"})",
+       true,
+       "invalid_client who?",
+       ""},
+      {R"({"error": {"message": "no"}})", true, "", R"(: {"message":"no"})"},
+      {R"({"error": {"message": "no"}})", false, "", R"(: {"message":"no"})"},
+      {R"({"message": "no"})", false, "", ""},
+      {"<html>", false, "", ""},
+      {"", false, "", ""},
+  }));
+  INFO(row.body);
+  const auto answer = read_token_answer(row.body, row.is_success);
+  if (answer) {
+    CHECK(answer->error + " " + answer->description == row.error);
+  } else {
+    CHECK(answer.error().code == agent::Code::mcp_auth);
+    CHECK(answer.error().message == no_error + row.message);
+    CHECK(std::string_view(row.error).empty());
+  }
+  CHECK(read_token_answer(R"({"access_token": "a", "token_type": "Bearer", "error": "no"})", true));
+}
+
+TEST_CASE("oauth_client: who refuses in words that are none of OAuth is named, with the status",
+          "[tools]") {
+  FakeAuthorization http;
+  tests::FakeClock clock;
+  const OAuthClient client(http, clock, *tools::parse_url("https://s.example/mcp"));
+  http.answers["https://as.example/token"].push_back({.status = 401, .body = "who are you?"});
+  const auto answer = client.ask_for_tokens("https://as.example/token",
+                                            "https://as.example",
+                                            {{"grant_type", "client_credentials"}},
+                                            {.id = "i", .auth = "none"},
+                                            {});
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == agent::Code::mcp_auth);
+  CHECK(answer.error().message ==
+        "the authorization server refuses, and its answer is no error of OAuth "
+        "(https://as.example/token answers 401)");
+}
+
 TEST_CASE("oauth_client: how a client says who it is", "[tools]") {
   struct Row {
     const char* why;
