@@ -369,6 +369,13 @@ Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
       moved.insert(change.path);
     }
   }
+  // Settings can only tighten: where they are gone, what they closed would be open.
+  const auto is_missed = [&](const ProtectedChange& change) {
+    const auto& path = change.path;
+    const bool are_settings =
+        path.filename() == ".errand" || path.parent_path().filename() == ".errand";
+    return (change.was_there && are_settings) || std::ranges::find(read, path) != read.end();
+  };
   std::string stays;
   std::string was_read;
   for (const ProtectedChange& change : sweep.changes) {
@@ -387,7 +394,7 @@ Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
         tools::change_text(change);
     if (change.outcome == ProtectedChange::Outcome::stays && stays.empty()) {
       stays = std::move(sentence);
-    } else if (was_read.empty() && std::ranges::find(read, change.path) != read.end()) {
+    } else if (was_read.empty() && is_missed(change)) {
       was_read = std::move(sentence);
     } else {
       say(std::move(sentence));

@@ -50,7 +50,8 @@ const std::string& recorded_id(const RecordedRun& run);
 
 // What its tools, and those of its members, have left where a process of it was killed has other
 // names then, whoever made it; says what. Nothing for a fork. sandbox.violation where something
-// keeps its name, or where one of them is a file that this process has `read` before and goes by.
+// keeps its name, or where one of them is a file that this process has `read` before and goes by,
+// or settings of the project that were there.
 agent::Result<std::vector<std::string>> tidy_after_kill(
     const RecordedRun& run,
     const IsWritten& is_written,

@@ -315,7 +315,8 @@ void add_sweep(Sweep& all, Sweep more) {
   }
 }
 
-// By the surveys in it, which are done with then; where it could not look, they stay.
+// By the surveys in it, which are done with then; where it could not look, or not rename, they
+// stay.
 Sweep sweep_by_surveys(const fs::path& folder, Sight& sight) {
   Sweep all;
   for (const tools::sandbox::ObeyedSurvey& survey : tools::sandbox::read_surveys(folder, sight)) {
@@ -324,7 +325,11 @@ Sweep sweep_by_surveys(const fs::path& folder, Sight& sight) {
   if (!all.trouble) {
     all.trouble = sight.trouble();
   }
-  if (!all.trouble) {
+  using tools::sandbox::ProtectedChange;
+  const bool stays = std::ranges::any_of(all.changes, [](const ProtectedChange& change) {
+    return change.outcome == ProtectedChange::Outcome::stays;
+  });
+  if (!all.trouble && !stays) {
     tools::sandbox::forget_surveys(folder);
   }
   return all;
@@ -356,11 +361,12 @@ Sweep sweep_after_kill(const agent::Environment& environment,
   for (const fs::path& folder : all_folders(environment)) {
     Sight sight;  // of each its own: what ails the folder of another run is not theirs
     const bool has_surveys = tools::sandbox::has_surveys(folder, sight);
-    if ((!has_surveys && sight.is_whole()) || is_written(folder)) {
+    if (!has_surveys && sight.is_whole()) {
       continue;
     }
     const Descriptor dead = locked(folder);
-    if ((dead || !sight.is_whole()) && is_kept_for(folder, journal, is_theirs, sight)) {
+    if ((dead || !sight.is_whole()) && is_kept_for(folder, journal, is_theirs, sight) &&
+        !is_written(folder)) {
       add_sweep(all,
                 dead ? sweep_by_surveys(folder, sight)
                      : Sweep{.changes = {}, .is_whole = true, .trouble = sight.trouble()});
