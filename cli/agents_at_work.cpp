@@ -99,11 +99,12 @@ std::optional<std::vector<Worker>> recorded_workers(const RecordedRun& run,
   std::set<std::string> seen{"", run.run_id};  // a command has none, and a record may lie
   const auto add = [&](const RecordedRun& one) {
     auto worker = recorded_worker(one, environment);
-    if (worker) {
-      workers.push_back(*std::move(worker));
-      std::ranges::move(runs_beside(one), std::back_inserter(left));
+    if (!worker) {
+      return false;
     }
-    return worker.has_value();
+    workers.push_back(*std::move(worker));
+    std::ranges::move(runs_beside(one), std::back_inserter(left));
+    return true;
   };
   bool are_known = add(run);
   while (are_known && !left.empty()) {
