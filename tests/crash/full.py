@@ -6,7 +6,7 @@
 A flow, a run that hands over and one with a sub-agent, each with calls that append a line to a file. LIBRARY (points.cpp)
 has the disk full at each single point at which the process writes, for one write or a few. What ends with 74 then is
 carried on with `errand resume` to its end. No call has left its line twice, but for a flow's command whose record was
-lost; one is missing only where the model was told of a call that was cut off. The answer is that of a run that nobody
+lost; one is missing only where the model was told of a call that was stopped or cut off. The answer is that of a run that nobody
 disturbed, and what it cost is at least that: what was paid for and could not be recorded comes on top. All members have ended well."""
 import argparse
 import collections
@@ -28,7 +28,6 @@ from scratch import Scratch, left_behind  # noqa: E402
 ROOT = HERE.parent.parent
 MOMENTS = (1, 3)  # writes that fail in a row
 STORAGE = 74
-INTERRUPTED = "tool.interrupted"
 
 
 def agent(name, more=""):
@@ -70,6 +69,10 @@ class Model(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exception(), ConnectionError):  # whoever asked is gone
+            super().handle_error(request, client_address)
+
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
@@ -108,9 +111,9 @@ class Trial:
         return done.returncode, json.loads(done.stdout or b"{}"), done.stderr.decode()
 
     def cut_off(self):
-        """How many calls the models were told of that may have taken effect, or not."""
+        """How many calls the models were told of that were stopped or cut off: they may have taken effect, or not."""
         base = sqlite3.connect(next((self.folder / "home").rglob("journal.db")))
-        (count,) = base.execute("SELECT count(*) FROM events WHERE type = 'tool.finished' AND instr(json, ?)", (INTERRUPTED,)).fetchone()
+        (count,) = base.execute("SELECT count(*) FROM events WHERE type = 'tool.finished' AND json_extract(json, '$.status') <> 'ok'").fetchone()
         base.close()
         return count
 
