@@ -322,6 +322,24 @@ std::expected<std::optional<Json>, Json> ask_for(Questioner& questioner,
   return std::unexpected(decline());
 }
 
+// A form without fields: its own answer is all that it asks for.
+Json ask_for_yes(Questioner& questioner,
+                 const std::string& who,
+                 std::string_view message,
+                 const std::stop_token& stop) {
+  const Json schema = {{"type", "boolean"}, {"default", false}};
+  const auto field = field_of("", schema, nullptr);
+  const auto is_yes = ask_for(questioner,
+                              {.text = clean_lines(message),
+                               .options = {"yes", "no"},
+                               .who = who,
+                               .enter = "no",
+                               .may_leave = true},
+                              *field,
+                              stop);
+  return !is_yes ? is_yes.error() : **is_yes == true ? accept(Json::object()) : decline();
+}
+
 // A field at a time, until the person leaves.
 Json ask_all(Questioner& questioner,
              const std::string& server,
@@ -330,13 +348,7 @@ Json ask_all(Questioner& questioner,
              const std::stop_token& stop) {
   const std::string who = fmt::format("The MCP server `{}`", server);
   if (fields.empty()) {
-    const auto said = questioner.ask({.text = clean_lines(message),
-                                      .options = {"yes", "no"},
-                                      .who = who,
-                                      .enter = "no",
-                                      .may_leave = true},
-                                     stop);
-    return !said ? cancel() : *said == "yes" ? accept(Json::object()) : decline();
+    return ask_for_yes(questioner, who, message, stop);
   }
   Json content = Json::object();
   for (const Field& field : fields) {

@@ -195,12 +195,26 @@ TEST_CASE("elicitation: one who leaves cancels, whatever was said before") {
   CHECK(person.asked.size() == 2);
 }
 
-TEST_CASE("elicitation: a question without fields wants a yes") {
-  for (const auto& [said, answer] :
-       {std::pair("yes", accepted("{}")), std::pair("no", k_decline), std::pair("", k_decline)}) {
+TEST_CASE("elicitation: a question without fields wants a yes, or a no") {
+  for (const auto& [said, answer] : {std::pair("yes", accepted("{}")),
+                                     std::pair("y", accepted("{}")),
+                                     std::pair("Y", accepted("{}")),
+                                     std::pair("no", k_decline),
+                                     std::pair("n", k_decline),
+                                     std::pair("", k_decline)}) {
+    CAPTURE(said);
     Person person({said});
     CHECK(answer_of(&person, form("{}")) == answer);
+    CHECK(person.asked.size() == 1);
   }
+  Person vague({"sure", "3", "y"});
+  CHECK(answer_of(&vague, form("{}")) == accepted("{}"));
+  REQUIRE(vague.asked.size() == 3);
+  CHECK(vague.asked[0].text == "Who?");
+  CHECK(vague.asked[1].text.starts_with("Who?\nThat does not fit: "));
+  Person nobody(std::deque<std::string>(10, "sure"));
+  CHECK(answer_of(&nobody, form("{}")) == k_decline);
+  CHECK(nobody.asked.size() == 10);
 }
 
 TEST_CASE("elicitation: nobody is asked where nobody is there, or what is asked is no form") {
