@@ -76,12 +76,16 @@ bool has_gates(const agent::AgentSpec& agent) {
   return !agent.hooks.hooks.empty() || !agent.guardrails.checks.empty();
 }
 
+// Of a call that has not run.
 ServedResult failure(const Error& error, const agent::Redactor& redactor) {
   std::string text = fmt::format("{}: {}", agent::row(error.code).name, error.message);
   text += error.help.empty() ? "" : "\n" + error.help;
   return {.is_error = true,
           .texts = {redactor.apply(text)},
-          .details = {{"code", agent::row(error.code).name}}};
+          .details = {{"exit_status", nullptr},
+                      {"truncated", false},
+                      {"duration_ms", 0},
+                      {"code", agent::row(error.code).name}}};
 }
 
 ServedResult served_result(const agent::ToolResult& result, const agent::Redactor& redactor) {

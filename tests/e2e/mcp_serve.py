@@ -656,7 +656,7 @@ def agents_that_do_not_load(place):
 
 def tools_of_an_agent(place):
     more = ("tools: [shell, read_file, write_file, ask_user, task_failed, read_result]\n"
-            "permissions: {default: allow, deny: ['write_file(b)']}\n")
+            "permissions: {default: allow, ask: ['write_file(c)'], deny: ['write_file(b)']}\n")
     server = place.serve("--tools", place.agent("coder", more=more), place.agent())
     server.begin()
     tools = {tool["name"]: tool for tool in server.ask("tools/list")["result"]["tools"]}
@@ -671,11 +671,14 @@ def tools_of_an_agent(place):
     expect(late["code"] == "tool.timeout" and late["exit_status"] is None, late)
     for name, arguments, code in (("shell", {"cmd": "ls"}, "tool.invalid_parameters"),
                                   ("write_file", {"path": "b", "content": "x"}, "tool.policy_blocked"),
+                                  ("write_file", {"path": "c", "content": "x"}, "tool.confirmation_required"),
                                   ("write_file", {"path": "../a", "content": "x"}, None),
                                   ("read_file", {"path": "/etc/shadow"}, None)):
         result = server.call(name, arguments)["result"]
         expect(result["isError"], f"{name} {arguments}: {result}")
-        expect(code in (None, result["_meta"]["errand/result"]["code"]), f"{name} {arguments}: {result}")
+        bill = result["_meta"]["errand/result"]
+        expect(code in (None, bill["code"]), f"{name} {arguments}: {result}")
+        expect(set(bill) == {"exit_status", "truncated", "duration_ms", "code"} and bill["exit_status"] is None, f"{name} {arguments}: {result}")
     (place.folder / "outside").mkdir()
     (place.work / "link").symlink_to("../outside/new.txt")
     refused = server.call("write_file", {"path": "link", "content": "x"})["result"]
