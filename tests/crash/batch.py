@@ -9,7 +9,6 @@ result line and one recorded ending for each input; no answer that was recorded 
 ended runs again; and of what the last process wrote nothing is missing."""
 import argparse
 import collections
-import http.server
 import json
 import pathlib
 import random
@@ -22,49 +21,31 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from model import KeptAlive, Model, completion  # noqa: E402
+
 PARALLEL = 4
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Asked(Model):
+    def __init__(self):
+        self.asked, self.lock = collections.Counter(), threading.Lock()
+        super().__init__(self.say, KeptAlive)
 
-    def log_message(self, *_):
-        pass
-
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+    def say(self, request):
         item = next(one["content"] for one in request["messages"] if one["role"] == "user")
         turn = sum(one["role"] == "assistant" for one in request["messages"])
-        with self.server.lock:
-            self.server.asked[item, turn] += 1
-        message = {"role": "assistant", "content": f"Done with {item}."}
-        if turn == 0:
-            message = {"role": "assistant", "content": None, "tool_calls": [
-                {"id": "c1", "type": "function", "function": {"name": "note", "arguments": json.dumps({"item": item})}}]}
-        body = json.dumps({"id": "x", "object": "chat.completion", "model": "m", "choices": [
-            {"index": 0, "message": message, "finish_reason": "stop" if turn else "tool_calls"}],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 5}}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
-class Model(http.server.ThreadingHTTPServer):
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.asked, self.lock = collections.Counter(), threading.Lock()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def handle_error(self, request, client_address):
-        if not isinstance(sys.exception(), ConnectionError):  # whoever asked was killed
-            super().handle_error(request, client_address)
+        with self.lock:
+            self.asked[item, turn] += 1
+        if turn:
+            return completion({"role": "assistant", "content": f"Done with {item}."})
+        return completion({"role": "assistant", "content": None, "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "note", "arguments": json.dumps({"item": item})}}]})
 
 
 class Batch:
     def __init__(self, options, folder):
-        self.errand, self.inputs, self.model = options.errand.resolve(), options.inputs, Model()
+        self.errand, self.inputs, self.model = options.errand.resolve(), options.inputs, Asked()
         self.work, home = pathlib.Path(folder) / "work", pathlib.Path(folder) / "home"
         self.work.mkdir()
         home.mkdir()

@@ -11,7 +11,6 @@ result is that of a flow that nobody disturbed."""
 import argparse
 import collections
 import concurrent.futures
-import http.server
 import json
 import os
 import pathlib
@@ -26,6 +25,7 @@ import time
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "support"))
+from model import Model, completion  # noqa: E402
 from scratch import Scratch, left_behind  # noqa: E402
 
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
@@ -65,38 +65,18 @@ steps:
 """
 
 
-class Model(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
+class Asked(Model):
     def __init__(self, chance):
-        super().__init__(("127.0.0.1", 0), Handler)
         self.chance, self.lock, self.asked = chance, threading.Lock(), collections.Counter()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__(self.say)
 
-    def handle_error(self, request, client_address):
-        if not isinstance(sys.exception(), ConnectionError):  # whoever asked is gone
-            super().handle_error(request, client_address)
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+    def say(self, request):
         said = request["messages"][-1]["content"]
-        with self.server.lock:
-            self.server.asked[said] += 1
-            wait = self.server.chance.uniform(0, 0.03)
+        with self.lock:
+            self.asked[said] += 1
+            wait = self.chance.uniform(0, 0.03)
         time.sleep(wait)
-        body = json.dumps({"id": "x", "object": "chat.completion", "model": "m", "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": f"<{said}>"}, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 5}}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        return completion({"role": "assistant", "content": f"<{said}>"})
 
 
 def ended_before(process, err):
@@ -106,7 +86,7 @@ def ended_before(process, err):
 
 class Trial:
     def __init__(self, options, folder, chance):
-        self.options, self.folder, self.model = options, folder, Model(chance)
+        self.options, self.folder, self.model = options, folder, Asked(chance)
         self.work = folder / "work"
         self.work.mkdir(parents=True)
         (folder / "home").mkdir()

@@ -11,18 +11,17 @@ disturbed, and what it cost is at least that: what was paid for and could not be
 import argparse
 import collections
 import concurrent.futures
-import http.server
 import json
 import os
 import pathlib
 import sqlite3
 import subprocess
 import sys
-import threading
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "support"))
+from model import Model, completion  # noqa: E402
 from scratch import Scratch, left_behind  # noqa: E402
 
 ROOT = HERE.parent.parent
@@ -62,36 +61,12 @@ steps:
 }
 
 
-class Model(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def handle_error(self, request, client_address):
-        if not isinstance(sys.exception(), ConnectionError):  # whoever asked is gone
-            super().handle_error(request, client_address)
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        said = SAID[request["model"]][sum(message["role"] == "tool" for message in request["messages"])]
-        message = {"role": "assistant", "content": said if isinstance(said, str) else None}
-        if not isinstance(said, str):
-            message["tool_calls"] = [{"id": "c" + str(len(request["messages"])), "type": "function", "function": said}]
-        body = json.dumps({"id": "x", "object": "chat.completion", "model": "m", "choices": [
-            {"index": 0, "message": message, "finish_reason": "stop" if isinstance(said, str) else "tool_calls"}],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 5}}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+def answer(request):
+    said = SAID[request["model"]][sum(message["role"] == "tool" for message in request["messages"])]
+    if isinstance(said, str):
+        return completion({"role": "assistant", "content": said})
+    return completion({"role": "assistant", "content": None, "tool_calls": [
+        {"id": f"c{len(request['messages'])}", "type": "function", "function": said}]})
 
 
 class Trial:
@@ -164,7 +139,7 @@ def main():
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
     scratch = Scratch("full")
-    options.port = Model().server_port
+    options.port = Model(answer).server_port
     passed = failed = 0
     try:
         for subject in SUBJECTS:

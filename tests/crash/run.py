@@ -14,7 +14,6 @@ have taken effect or not; the model is told of each such call, and of no other."
 import argparse
 import concurrent.futures
 import contextlib
-import http.server
 import json
 import os
 import pathlib
@@ -27,6 +26,9 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from model import Model  # noqa: E402
+
 
 STEPS = [["a"], ["b", "c"], ["d"], ["e", "again"], ["f", "g"], ["h"], ["i"]]
 STEPS_THAT_WAIT = 2
@@ -95,38 +97,22 @@ def conversation(request, protocol):
     return seen
 
 
-class Model(http.server.ThreadingHTTPServer):
+class Asked(Model):
     def __init__(self, protocol):
-        super().__init__(("127.0.0.1", 0), Handler)
         self.protocol, self.asked, self.lock = protocol, [], threading.Lock()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__(self.say)
 
-    def handle_error(self, request, client_address):
-        if not isinstance(sys.exception(), ConnectionError):  # whoever asked was killed
-            super().handle_error(request, client_address)
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        shown = conversation(request, self.server.protocol)
+    def say(self, request):
+        shown = conversation(request, self.protocol)
         turn = sum(1 for item in shown if item[0] == "assistant")
-        with self.server.lock:
-            self.server.asked.append((turn, shown))
-        body = json.dumps(answer(turn, self.server.protocol)).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        with self.lock:
+            self.asked.append((turn, shown))
+        return answer(turn, self.protocol)
 
 
 class Trial:
     def __init__(self, errand, protocol, folder):
-        self.errand, self.folder, self.model = errand, pathlib.Path(folder), Model(protocol)
+        self.errand, self.folder, self.model = errand, pathlib.Path(folder), Asked(protocol)
         (self.folder / "home").mkdir()
         self.work = self.folder / "work"
         self.work.mkdir()
