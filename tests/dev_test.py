@@ -66,8 +66,8 @@ class Dev(unittest.TestCase):
         return started.returncode, said
 
     def test_words_that_it_does_not_know(self):
-        for line, text in (("demo x", "too many words: `x`"), ("test deep x", "too many words: `x`"),
-                           ("test all x", "too many words: `x`"), ("test quik", "not `quik`"),
+        for line, text in (("demo x", "too many words: `x`"), ("test deep x", "not `x`"),
+                           ("test deep all x", "too many words: `x`"), ("test all x", "too many words: `x`"), ("test quik", "not `quik`"),
                            ("build release x", "too many words: `x`"), ("build fast", "no preset `fast`"),
                            ("check quick x", "too many words: `x`"), ("check quik", "not `quik`"),
                            ("fuzz soon", "not `soon`"), ("fuzz 5 6", "too many words: `6`"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills runs and carries them on, until they end: nothing may be lost, paid twice or done twice.
 
-    tests/crash/run.py [--errand PATH] [--points LIBRARY] [--times N] [--seed N] [-j N] [-v]
+    tests/crash/run.py [--errand PATH] [--points LIBRARY] [--times N] [--every N] [--seed N] [-j N] [-v]
 
 Each run asks a model of its own (a server on a loopback port, whose answer follows from the request alone) for eight
 answers with eleven calls; three of these need approval, so that the run is parked until it is carried on with it. It is
@@ -252,8 +252,8 @@ def look(trial, result, whole):
 class Crashes:
     """One protocol: a run that nobody disturbs, and what others are compared with it."""
 
-    def __init__(self, options, protocol):
-        self.options, self.protocol, self.kills, self.cut_off = options, protocol, 0, 0
+    def __init__(self, options, protocol, skipped):
+        self.options, self.protocol, self.skipped, self.kills, self.cut_off = options, protocol, skipped, 0, 0
         with self.trial() as trial:
             begin = time.monotonic()
             result = trial.finish(options.points)
@@ -308,7 +308,7 @@ class Crashes:
             yield f"run {number} (seed {self.options.seed})", lambda number=number: self.at_random(number)
         for fault, step in (("CRASH_AT", 1), ("CRASH_FULL", 5), ("CRASH_SYNC", 5)):
             for process, points in enumerate(self.points):
-                for point in range(1, points + 1, step):
+                for point in range(1 + self.skipped * step, points + 1, step * self.options.every):
                     yield (f"{fault}={point} of process {process}",
                            lambda fault=fault, process=process, point=point: self.at_point(fault, process, point))
 
@@ -318,13 +318,14 @@ def main():
     options.add_argument("--errand", type=lambda name: pathlib.Path(name).resolve(), default=pathlib.Path("build/release/errand").resolve())
     options.add_argument("--points", type=lambda name: pathlib.Path(name).resolve(), metavar="LIBRARY")
     options.add_argument("--times", type=int, default=100, help="runs of each protocol that are killed at random")
+    options.add_argument("--every", metavar="N", type=int, default=1, help="of each protocol one point of N, of each another one")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     options.add_argument("-v", "--verbose", action="store_true")
     options = options.parse_args()
     failed = passed = kills = cut_off = points = 0
-    for protocol in ("openai_chat", "anthropic_messages", "openai_responses"):
-        crashes = Crashes(options, protocol)
+    for number, protocol in enumerate(("openai_chat", "anthropic_messages", "openai_responses")):
+        crashes = Crashes(options, protocol, skipped=number % options.every)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for name, found in [(name, pool.submit(case)) for name, case in crashes.cases()]:
                 if found := found.result():
