@@ -128,4 +128,13 @@ Wait retry_after_header(const Headers& headers, Clock::Wall now) {
   return wait;
 }
 
+Wait asked_pause(const Headers& headers, Clock::Wall now) {
+  const std::string_view text = header(headers, "retry-after");
+  const auto seconds = number_in(text);
+  if (seconds ? *seconds < 0 : !parse_http_date(text)) {
+    return std::nullopt;
+  }
+  return retry_after_header(headers, now).value_or(Milliseconds{0});
+}
+
 }  // namespace agent

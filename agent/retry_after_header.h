@@ -15,6 +15,9 @@ constexpr Milliseconds k_longest_wait = std::chrono::hours(24 * 366);
 
 // retry-after-ms and retry-after (seconds or an HTTP date), the longer one.
 std::optional<Milliseconds> retry_after_header(const Headers& headers, Clock::Wall now);
+// The same where `Retry-After` says it; none at all where the moment that it names has passed.
+// nullopt: it says nothing that can be read.
+std::optional<Milliseconds> asked_pause(const Headers& headers, Clock::Wall now);
 
 // "Wed, 21 Oct 2015 07:28:00 GMT", and the two older forms that servers may send. What is after the
 // year 2200 is at its end: the clock cannot hold all of it, and it is far away all the same.

@@ -42,6 +42,7 @@ class World:
         self.lock = threading.Lock()
         self.codes, self.access, self.refresh = {}, {}, {}
         self.asked, self.scopes_asked, self.faults = [], [], []
+        self.busy = []  # what the token endpoint answers before it gives one: (status, headers)
         self.renewing, self.client_is_gone = threading.Event(), threading.Event()
         self.server = QuietServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
@@ -55,6 +56,10 @@ class World:
     def count(self, what):
         with self.lock:
             return self.asked.count(what)
+
+    def next_busy(self):
+        with self.lock:
+            return self.busy.pop(0) if self.busy else None
 
     def tokens(self, scope):
         access, refresh = "access-" + secrets.token_hex(16), "refresh-" + secrets.token_hex(16)
@@ -186,6 +191,8 @@ class World:
                         world.asked.append(form.get("grant_type"))
                     if "token" in world.behaviour:
                         return self.answer(*world.behaviour["token"])
+                    if busy := world.next_busy():
+                        return self.answer(busy[0], {"error": "slow_down"}, **busy[1])
                     return self.answer(*world.token(form, self.headers.get("authorization", "")))
                 message = json.loads(raw)
                 token = self.headers.get("authorization", "").removeprefix("Bearer ")
@@ -479,6 +486,27 @@ def by_itself(story):
     story.must("has none for the client `ci`: invalid_client" in story.said[-1], "it is not said why")
 
 
+BUSY = [(429, {}), (503, {"Retry_After": "0"})]
+
+
+def busy_at_the_start(story):
+    story.world.busy = [*BUSY]
+    story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+    story.must(story.world.count("client_credentials") == 3, f"asked {story.world.count('client_credentials')} times")
+    story.world.busy = [(503, {"Retry_After": "3600"})]
+    story.expect(69, "tools", "agent.yaml", contains="/token answers 503; it may be asked again in 1h")
+    story.world.busy = [(503, {})]  # whether that was taken is not known
+    story.expect(69, "tools", "agent.yaml", contains="/token answers 503")
+
+
+def busy_in_a_renewal(story):
+    story.log_in()
+    story.run_out()
+    story.world.busy = [*BUSY]
+    story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+    story.must(story.world.count("refresh_token") == 3, f"asked {story.world.count('refresh_token')} times")
+
+
 def no_token_is_given(story):
     """A sentence about the server, whoever failed."""
     story.expect(77, "tools", "agent.yaml", contains="the MCP server `crm` cannot be given a token: ")
@@ -506,6 +534,8 @@ ROWS = {  # name: (story, oauth of the agent file, behaviour of the servers)
     "step up": (step_up, "", {"call": True}),
     "wrong issuer": (wrong_issuer, "", {"iss": "https://evil.example"}),
     "client credentials": (by_itself, CI, {"grants": "client"}),
+    "busy at the start": (busy_at_the_start, CI, {"grants": "client"}),
+    "busy in a renewal": (busy_in_a_renewal, "", {}),
     "lifetime as text": (by_itself, CI, {"grants": "client", "lifetime": "3600"}),
     "token endpoint sends elsewhere": (no_token_is_given, CI, {"token": (307,), "said": "/token answers 307"}),
     "token endpoint answers with a list": (no_token_is_given, CI, {

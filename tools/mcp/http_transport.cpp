@@ -127,21 +127,11 @@ std::string address_in(std::string_view location, const std::string& url) {
   return endpoint_of(url, location).value_or(std::string(location));
 }
 
-// By `Retry-After`: a moment that has passed asks for none. nullopt: it says nothing.
-std::optional<Milliseconds> asked_pause(const Headers& headers) {
-  const std::string_view text = agent::header(headers, "retry-after");
-  const auto seconds = agent::number_in(text);
-  if (seconds ? *seconds < 0 : !agent::parse_http_date(text)) {
-    return std::nullopt;
-  }
-  return agent::retry_after_header(headers, agent::SystemClock().wall()).value_or(Milliseconds{0});
-}
-
 Error refusal_of(const HttpResponse& response, const std::string& url) {
   Error error = transport_error(fmt::format("answers with HTTP status {}", response.status));
   error.http_status = response.status;
   if (asks_for_time(response.status)) {
-    error.retry_after = asked_pause(response.headers);
+    error.retry_after = agent::asked_pause(response.headers, agent::SystemClock().wall());
   }
   if (is_about_rights(response.status)) {
     error.code = Code::mcp_auth;

@@ -1,8 +1,10 @@
 #include "tools/oauth/oauth_client.h"
 
 #include "agent/base64.h"
+#include "agent/duration.h"
 #include "agent/json.h"
 #include "agent/random_bytes.h"
+#include "agent/retry_after_header.h"
 #include "agent/signed_token.h"
 #include "agent/text.h"
 
@@ -25,6 +27,8 @@ using agent::Result;
 
 constexpr std::size_t k_most_body = 256u << 10;
 constexpr std::size_t k_most_token = 64u << 10;
+constexpr int k_too_many = 429;
+constexpr int k_unavailable = 503;
 constexpr std::int64_t k_longest = std::int64_t{10} * 365 * 24 * 3600;  // seconds of a lifetime
 constexpr agent::Timeouts k_timeouts{.connect = agent::Milliseconds{10'000},
                                      .first_byte = agent::Milliseconds{15'000},
@@ -116,6 +120,23 @@ agent::Error as_connection_error(agent::Error error, const std::string& url) {
   return error;
 }
 
+// With how long it asks to be left alone; its status is none of the MCP server's.
+agent::Error trouble_of(const agent::HttpResponse& response,
+                        const std::string& url,
+                        agent::Clock::Wall now) {
+  agent::Error error{.code = Code::mcp_connection,
+                     .message = fmt::format("{} answers {}", clipped(url), response.status),
+                     .help = {}};
+  const bool is_busy = response.status == k_too_many;
+  if (is_busy || response.status == k_unavailable) {
+    const auto pause = agent::asked_pause(response.headers, now);
+    error.retry_after = is_busy ? pause.value_or(agent::Milliseconds{0}) : pause;
+    error.message +=
+        pause ? fmt::format("; it may be asked again in {}", agent::format_duration(*pause)) : "";
+  }
+  return error;
+}
+
 }  // namespace
 
 Result<TokenAnswer> read_token_answer(std::string_view body, bool is_success) {
@@ -184,9 +205,8 @@ Result<agent::HttpResponse> OAuthClient::send(std::string_view method,
   if (!response) {
     return agent::fail(as_connection_error(std::move(response).error(), url));
   }
-  if (response->status >= 500 || response->status == 429) {
-    return agent::fail(Code::mcp_connection,
-                       fmt::format("{} answers {}", clipped(url), response->status));
+  if (response->status >= 500 || response->status == k_too_many) {
+    return agent::fail(trouble_of(*response, url, clock_.wall()));
   }
   return response;
 }

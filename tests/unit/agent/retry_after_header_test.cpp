@@ -27,3 +27,17 @@ TEST_CASE("retry_after_header: only HTTP's three forms of a date are one", "[age
   CHECK_FALSE(agent::parse_http_date("Sun, 31 Feb 1994 08:49:37 GMT"));
   CHECK_FALSE(agent::parse_http_date("Sun, 06 Now 1994 08:49:37 GMT"));
 }
+
+TEST_CASE("retry_after_header: a pause of none is asked for, too", "[agent]") {
+  const agent::Clock::Wall now(std::chrono::seconds(784111777));
+  const auto asked = [&](const char* text) {
+    return agent::asked_pause({{"Retry-After", text}}, now);
+  };
+  CHECK(asked("2") == std::chrono::seconds(2));
+  CHECK(asked("0") == agent::Milliseconds{0});
+  CHECK(asked("Sun, 06 Nov 1994 08:49:38 GMT") == std::chrono::seconds(1));
+  CHECK(asked("Sun, 06 Nov 1994 08:49:37 GMT") == agent::Milliseconds{0});
+  CHECK_FALSE(asked("-1"));
+  CHECK_FALSE(asked("soon"));
+  CHECK_FALSE(agent::asked_pause({}, now));
+}
