@@ -64,6 +64,7 @@ std::string base64_core(const std::string& value, std::size_t lead, std::string_
 constexpr std::size_t k_shortest_line = 12;  // of a value that has several
 constexpr std::string_view k_dashes = "-----";
 
+constexpr std::string_view k_hex = "0123456789ABCDEF";
 constexpr std::string_view k_base64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view k_base64_url =
@@ -78,14 +79,21 @@ std::vector<std::string> forms_of(const std::string& value) {
                                     json_escaped(in_json, false),  // JSON in a JSON string
                                     json_escaped(value, true)};
   forms.push_back(in_pointer(value));
-  for (const std::string_view digits : {"0123456789ABCDEF", "0123456789abcdef"}) {
+  for (const std::string_view digits : {k_hex, std::string_view("0123456789abcdef")}) {
     for (const bool is_path : {false, true}) {
       forms.push_back(hex_escaped(value, digits, is_path));
     }
   }
-  for (std::size_t lead = 0; lead < 3; ++lead) {
-    forms.push_back(base64_core(value, lead, k_base64));
-    forms.push_back(base64_core(value, lead, k_base64_url));
+  // As it is, and as a client of OAuth says who it is (RFC 6749, 2.3.1).
+  std::vector<std::string> said = {value};
+  if (const std::string escaped = hex_escaped(value, k_hex, false); escaped != value) {
+    said.push_back(escaped);
+  }
+  for (const std::string& bytes : said) {
+    for (std::size_t lead = 0; lead < 3; ++lead) {
+      forms.push_back(base64_core(bytes, lead, k_base64));
+      forms.push_back(base64_core(bytes, lead, k_base64_url));
+    }
   }
   if (std::ranges::all_of(value, is_unreserved)) {  // as the host of an address, which has no case
     forms.push_back(to_lower(value));

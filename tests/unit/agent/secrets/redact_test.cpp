@@ -303,6 +303,14 @@ TEST_CASE("redact: known values go in base64, wherever they stand in it", "[agen
   CHECK(shown.size() < encoded.size() + 4);
 }
 
+TEST_CASE("redact: known values go in base64 of what a URL has of them", "[agent]") {
+  agent::Redactor redactor({});
+  redactor.add("h7Gk2+Vt/9sLq0Zx81bM==");
+  // ci:h7Gk2%2BVt%2F9sLq0Zx81bM%3D%3D
+  CHECK(redactor.apply("Basic Y2k6aDdHazIlMkJWdCUyRjlzTHEwWng4MWJNJTNEJTNE") ==
+        "Basic Y2k6[redacted]");
+}
+
 TEST_CASE("redact: secrets come from variables with telling names only", "[agent]") {
   const auto [name, is_secret] = GENERATE(table<std::string, bool>({
       {"ANTHROPIC_API_KEY", true},
