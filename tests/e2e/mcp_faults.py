@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -37,6 +38,7 @@ class Server:
         self.calls = 0
         self.listens = None
         self.listened = 0
+        self.one_line = threading.Lock()
 
     def write(self, text):
         sys.stdout.write(text + "\n")
@@ -101,6 +103,8 @@ class Server:
                 sys.exit(0)
             elif behaviour == "refuses what it does not know, of no id":
                 self.send(id=None, error={"code": -32601, "message": "Method not found"})
+            elif behaviour == "is stateless, and slow to say so":
+                self.discover = number
             elif behaviour.startswith("is stateless") or "without a session" in behaviour:
                 offers = mcp_offers.capabilities(behaviour)
                 if "listen" in behaviour or "adds" in behaviour:
@@ -115,6 +119,11 @@ class Server:
                 self.send(id=number, result={})
             else:
                 self.send(id=number, error={"code": -32601, "message": "Method not found"})
+        elif method == "initialize" and behaviour == "is stateless, and slow to say so":
+            self.send(id=number, error={"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}})
+            time.sleep(1)
+            self.send(id=self.discover, result={"resultType": "complete", "supportedVersions": ["2026-07-28"],
+                                                "capabilities": mcp_offers.capabilities(behaviour)})
         elif method == "initialize":
             self.initialize(number)
         elif method == "subscriptions/listen" and "refuses" not in behaviour:
@@ -148,6 +157,13 @@ class Server:
         for _ in range(times):
             self.send(method="notifications/tools/list_changed",
                       **({} if self.listens is None else {"params": {"_meta": self.stamp()}}))
+
+    def take_a_while(self, number, name, result):
+        self.note(f"begins {name}")
+        time.sleep(0.5)
+        with self.one_line:
+            self.note(f"ends {name}")
+            self.send(id=number, result=result)
 
     def initialize(self, number):
         behaviour = self.behaviour
@@ -211,6 +227,8 @@ class Server:
         if behaviour == "has schemas that take long to read":
             slow = {f"x{one}": {"pattern": f"(x{{1,900}}){{1,1}}{one}"} for one in range(110)}
             tools = [tool(f"t{one}", inputSchema={"type": "object", "properties": slow}) for one in range(900)]
+        if behaviour == "says of one tool that it only reads":
+            tools = [tool("f"), tool("g", annotations={"readOnlyHint": "yes"}), tool("h", annotations={})]
         if behaviour == "lists in any order":
             tools = [tool(name) for name in ("abcd", "dbca", "cadb", "bdac")[self.start % 4]]
         if behaviour == "has many schemas that are none":
@@ -342,6 +360,14 @@ class Server:
                 answer = json.loads(sys.stdin.readline())
                 answers[str(answer["id"])] = "result" if "result" in answer else answer["error"]["code"]
             self.send(id=number, result={"content": [{"type": "text", "text": json.dumps(answers, sort_keys=True)}]})
+        elif behaviour == "says of one tool that it only reads":
+            threading.Thread(target=self.take_a_while, args=(number, params["name"], text)).start()
+        elif behaviour == "asks the person between its calls" and params["name"] == "f":
+            self.send(id=number, result=text)
+            self.send(id="q", method="elicitation/create", params=QUESTION)
+            self.heard = json.loads(sys.stdin.readline())
+        elif behaviour == "asks the person between its calls":
+            self.send(id=number, result={"content": [{"type": "text", "text": json.dumps(self.heard, sort_keys=True)}]})
         elif behaviour == "asks the person too often":
             for question in range(150):
                 self.send(id=f"q{question}", method="elicitation/create", params=QUESTION)
@@ -430,6 +456,18 @@ class Server:
             self.send(id=number, result={"content": [{"type": "text", "text": ",".join(sorted(os.environ))}]})
         else:
             self.send(id=number, result=text)
+
+
+def goes_alone(*names):
+    """Behind those that go side by side, these in their order, each when the one before it has ended."""
+    def check(row):
+        notes = [line for line in (row.folder / f"{row.behaviour}.notes").read_text().splitlines()
+                 if line.startswith(("begins ", "ends "))]
+        wanted = [f"{what} {name}" for name in names for what in ("begins", "ends")]
+        if notes[:2] != ["begins f", "begins f"] or notes[4:] != wanted:
+            return f"its calls came so: {', '.join(notes)}"
+        return None
+    return check
 
 
 # ---- the rows ----
@@ -577,9 +615,15 @@ ROWS = {
         calls=["f"], settings="elicitation: decline",
         results=['{"id": "q", "jsonrpc": "2.0", "result": {"action": "decline"}}'],
         said="the MCP server `s` asked once, and was told no: `elicitation: decline` said no"),
+    "asks the person between its calls": dict(
+        calls=["f", "g"], one_by_one=True, settings="elicitation: defaults",
+        results=["did f", '{"id": "q", "jsonrpc": "2.0", "result": {"action": "decline"}}'],
+        said="the MCP server `s` asked once, and was told no: it had no call to serve"),
     "asks the person too often": dict(
         calls=["f"], results=["150 times no"],
         said="the MCP server `s` asked 50 times, and was told no: it had asked too often before"),
+    "is stateless, and slow to say so": dict(
+        calls=["f"], results=["did f"], settings="timeouts: {start: 4s}", revision="2026-07-28"),
     "is stateless, and asks the person": dict(
         calls=["f"], settings="elicitation: defaults", revision="2026-07-28", results=[
             '[true, {"who": {"action": "accept", "content": {"name": "Ada"}}}]']),
@@ -595,6 +639,9 @@ ROWS = {
         check=lambda row: None if times_told(row, "tools/call") == 1 else "it was called again"),
     "is stateless, and asks too much at once": dict(
         calls=["f"], results=["asks 33 questions at once, more than 20"], failed=["mcp.tool_call"]),
+    "says of one tool that it only reads": dict(
+        calls=["f", "f", "g", "g", "h", "h"], results=["did f", "did f", "did g", "did g", "did h", "did h"],
+        check=goes_alone("g", "g", "h", "h")),
     "leaves out the end of its last line": dict(calls=["f"], results=["did f"]),
     "brings all kinds": dict(calls=["f"], results=["words\n[image image/png, 8 bytes, in /"]),
     "brings bytes that are no text": dict(results=["caf\ufffd here", "caf\ufffd there \U0001f600"]),

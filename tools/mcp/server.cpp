@@ -148,14 +148,14 @@ Server::Server(agent::McpServerSpec spec, const ServersOptions& options, Elicito
       rng_(options.seed) {}
 
 Result<Server::Connected> Server::connect(Milliseconds start, const std::stop_token& stop) {
-  auto session = std::make_shared<Session>(SessionOptions{
-      .name = spec_.name,
-      .version = options_.version,
-      .start = start,
-      .trace = options_.trace,
-      .elicit = [this](const Json& params,
-                       const std::stop_token& ends) { return elicit(params, ends); },
-      .asked_too_often = [this] { count_unasked("it had asked too often before"); }});
+  auto session = std::make_shared<Session>(
+      SessionOptions{.name = spec_.name,
+                     .version = options_.version,
+                     .start = start,
+                     .trace = options_.trace,
+                     .elicit = [this](const Json& params,
+                                      const std::stop_token& ends) { return elicit(params, ends); },
+                     .told_no = [this](std::string_view why) { count_unasked(why); }});
   TRY(session->connect([&](Transport::Listener&& listener) { return open(std::move(listener)); },
                        stop));
   session->take_tools_changed();

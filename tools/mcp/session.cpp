@@ -34,6 +34,17 @@ bool has_progress(std::string_view method) {
   return method == "tools/call" || method == "resources/read";
 }
 
+// What the person, or the model with what they allow, wants of a server: for the sake of these
+// alone it may ask the person.
+bool is_wanted(std::string_view method) {
+  return method == "tools/call" || method == "resources/read" || method == "prompts/get";
+}
+
+// Whatever kind of server it is: one that is asked again, or differently, says more.
+bool says_no_kind(const Error& error) {
+  return asks_for_time(error) || error.code == Code::mcp_auth;
+}
+
 // What a request of ours comes to before there is a call.
 Error as_of_start(Error error) {
   if (error.code == Code::tool_timeout) {
@@ -136,11 +147,14 @@ void Session::drop_transport() {
 }
 
 // A server of the newer kind answers the first question; one of the older kind refuses it, or does
-// not answer, and is asked for a handshake. One that is slow to start may answer both.
+// not answer, and is asked for a handshake. One that is slow to start may answer both, and one of
+// the newer kind refuse the handshake before it has answered the question.
 Result<void> Session::negotiate(Begin begin, Steady::time_point ends, const std::stop_token& stop) {
   const auto begins = Steady::now();
   const auto probe_ends = std::min(begins + k_probe, begins + (ends - begins) / 2);
+  std::int64_t question = 0;
   std::int64_t handshake = 0;
+  std::optional<Error> refusal;  // of the handshake, while the question is open
   const auto shake_hands = [&] {
     agreement_ = {};
     transport_->agree(agreement_, {}, stop);
@@ -149,7 +163,7 @@ Result<void> Session::negotiate(Begin begin, Steady::time_point ends, const std:
   if (begin == Begin::question) {
     agreement_ = newest_agreement();
     transport_->agree(agreement_, {}, stop);
-    send({.method = "server/discover", .params = Json::object()});
+    question = send({.method = "server/discover", .params = Json::object()});
   } else {
     shake_hands();
   }
@@ -157,13 +171,22 @@ Result<void> Session::negotiate(Begin begin, Steady::time_point ends, const std:
     const auto until = handshake != 0 ? ends : probe_ends;
     TRY_ASSIGN(const auto answer, first_answer(until, stop));
     if (answer) {
-      TRY_ASSIGN(const bool is_agreed, accept(*answer, answer->id == handshake, stop));
-      if (is_agreed) {
+      auto agreed = accept(*answer, answer->id == handshake, stop);
+      if (agreed && *agreed) {
         return {};
+      }
+      if (refusal) {
+        return agent::fail(*std::move(refusal));
+      }
+      if (!agreed) {
+        if (answer->id != handshake || says_no_kind(agreed.error()) || !is_open(question)) {
+          return agent::fail(std::move(agreed).error());
+        }
+        refusal = std::move(agreed).error();
       }
     }
     if (Steady::now() >= ends) {
-      return agent::fail(late_error());
+      return agent::fail(refusal ? *std::move(refusal) : late_error());
     }
     if (handshake == 0) {
       shake_hands();
@@ -208,14 +231,17 @@ Error Session::late_error() const {
   return error;
 }
 
+bool Session::is_open(std::int64_t id) const {
+  const std::lock_guard lock(mutex_);
+  return open_.contains(id);
+}
+
 // False: it was the first question, and the server is of the older kind.
 Result<bool> Session::accept(const Answered& answer,
                              bool is_handshake,
                              const std::stop_token& stop) {
   const auto& failure = answer.open.failure;
-  const bool says_no_kind = failure && (failure->http_status == 0 || asks_for_time(*failure) ||
-                                        failure->code == Code::mcp_auth);
-  if (says_no_kind || (failure && is_handshake)) {
+  if (failure && (is_handshake || failure->http_status == 0 || says_no_kind(*failure))) {
     return agent::fail(as_of_start(*failure));
   }
   if (failure) {
@@ -304,6 +330,12 @@ void Session::stop_asking() {
   }
 }
 
+// Under mutex_. Whose answer is there is not served any more.
+bool Session::may_ask() const {
+  return std::ranges::any_of(
+      open_, [](const auto& one) { return one.second.may_ask && !one.second.is_settled(); });
+}
+
 std::int64_t Session::send(Question question) {
   const std::lock_guard lock(mutex_);
   Outgoing message = outgoing(std::move(question));
@@ -311,7 +343,11 @@ std::int64_t Session::send(Question question) {
   if (open_.empty() && !is_negotiating_) {
     lately_ = {};  // that is the cause of nothing that comes from now on
   }
-  open_.emplace(id, Open{.answer = {}, .failure = {}, .heard = Steady::now()});
+  open_.emplace(id,
+                Open{.answer = {},
+                     .failure = {},
+                     .heard = Steady::now(),
+                     .may_ask = is_wanted(message.method)});
   if (transport_) {  // else whoever waits for the answer sees that the server has ended
     transport_->send(std::move(message));
   }
@@ -375,7 +411,7 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
   const bool is_gone = is_gone_;
   Open settled = std::move(open);
   open_.erase(id);
-  if (open_.empty()) {  // what a server asks, it asks for the sake of a request
+  if (!may_ask()) {
     stop_asking();
   }
   const bool is_stopped = waiting.stop.stop_requested();
@@ -652,12 +688,15 @@ void Session::answer_request(const Message& request) {
 // Whoever hears the server must go on hearing it.
 void Session::answer_question(const Message& request) {
   const std::lock_guard lock(mutex_);
-  if (questions_.size() == k_most_asked) {
+  const std::string_view why = !may_ask()                          ? "it had no call to serve"
+                               : questions_.size() == k_most_asked ? "it had asked too often before"
+                                                                   : "";
+  if (!why.empty()) {
     if (transport_) {
       transport_->send({.text = result_text(request.id, {{"action", "decline"}})});
     }
-    if (options_.asked_too_often) {
-      options_.asked_too_often();
+    if (options_.told_no) {
+      options_.told_no(why);
     }
     return;
   }

@@ -34,8 +34,9 @@ struct SessionOptions {
   // What the server is answered where it asks the person; called on a thread of its own. Empty:
   // that is not offered.
   std::function<agent::Json(const agent::Json& params, const std::stop_token& stop)> elicit = {};
-  // Hears that it asked once more than anybody is asked, and was told no; null: nobody hears it.
-  std::function<void()> asked_too_often = {};
+  // Hears that it asked what nobody was asked, and was told no, and why, in a sentence's end; null:
+  // nobody hears it.
+  std::function<void(std::string_view why)> told_no = {};
 };
 
 struct Question {
@@ -120,6 +121,7 @@ class Session {
     std::optional<Message> answer;
     std::optional<agent::Error> failure;
     std::chrono::steady_clock::time_point heard;
+    bool may_ask = false;  // the server, the person, for its sake
     const std::function<void(std::string_view)>* on_progress = nullptr;
 
     bool is_settled() const { return answer || failure; }
@@ -148,6 +150,7 @@ class Session {
   void drop_transport();
   agent::Result<std::optional<Answered>> first_answer(std::chrono::steady_clock::time_point until,
                                                       const std::stop_token& stop);
+  bool is_open(std::int64_t id) const;
   agent::Result<bool> accept(const Answered& answer,
                              bool is_handshake,
                              const std::stop_token& stop);
@@ -170,6 +173,7 @@ class Session {
   void answer_request(const Message& request);
   void answer_question(const Message& request);
   void stop_asking();
+  bool may_ask() const;
   void answer(std::string text);
   agent::Error answer_error(const Open& answer) const;
   agent::Error ended_error(agent::Code code) const;

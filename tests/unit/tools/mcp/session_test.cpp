@@ -200,6 +200,38 @@ TEST_CASE("session: a question that is taken back, or whose calls have ended, is
         Json{{"jsonrpc", "2.0"}, {"id", "left open"}, {"result", {{"action", "cancel"}}}});
 }
 
+TEST_CASE("session: who serves no call asks nobody") {
+  Wire wire;
+  std::vector<std::string> reasons;
+  std::mutex mutex;
+  Session session(
+      {.name = "s",
+       .version = "1",
+       .elicit = [](const Json&, const std::stop_token&) { return Json{{"action", "accept"}}; },
+       .told_no =
+           [&](std::string_view why) {
+             const std::lock_guard lock(mutex);
+             reasons.emplace_back(why);
+           }});
+  REQUIRE(session.connect(wire.opener(), {}));
+  const auto answer_to = [&](const char* id) {
+    wire.say(question(id));
+    const Json answer = wire.next();
+    CHECK(answer["id"] == id);
+    return answer["result"]["action"];
+  };
+  CHECK(answer_to("before") == "decline");
+  Call call(session, k_long, k_long);
+  const Json asked = wire.next();
+  CHECK(answer_to("meanwhile") == "accept");
+  wire.say({.kind = Kind::result, .id = asked["id"], .body = {{"done", true}}});
+  CHECK(answer_to("behind its answer") == "decline");
+  REQUIRE(call.wait());
+  CHECK(answer_to("after") == "decline");
+  const std::lock_guard lock(mutex);
+  CHECK(reasons == std::vector<std::string>(3, "it had no call to serve"));
+}
+
 TEST_CASE("session: one that says nothing is cancelled, and told so") {
   Wire wire;
   Session session({.name = "s", .version = "1"});
