@@ -29,7 +29,8 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
 
 def tool(name, **more):
-    return {"name": name, "description": f"Does {name}.", "inputSchema": SCHEMA, **more}
+    """One whose calls go side by side."""
+    return {"name": name, "description": f"Does {name}.", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}, **more}
 
 
 class Row:

@@ -57,6 +57,12 @@ bool is_task_alone(const Json& item) {
   return execution != nullptr && agent::text_at(*execution, "taskSupport") == "required";
 }
 
+bool says_that_it_only_reads(const Json& item) {
+  const Json* const hints = agent::find(item, "annotations");
+  const Json* const hint = hints != nullptr ? agent::find(*hints, "readOnlyHint") : nullptr;
+  return hint != nullptr && hint->is_boolean() && hint->get<bool>();
+}
+
 // What a model reads of it: lines may be, control characters may not.
 std::string clean_description(std::string_view text) {
   std::string clean = agent::to_valid_utf8(agent::excerpt(text, k_most_description));
@@ -341,7 +347,8 @@ void Server::read_tool(const Json& item, const std::string& name) {
                       .parameters = std::move(parameters),
                       .definition = definition_of(item),
                       .mirrors = *std::move(mirrors),
-                      .results = results_of(item, name)});
+                      .results = results_of(item, name),
+                      .only_reads = says_that_it_only_reads(item)});
   }
 }
 

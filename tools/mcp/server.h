@@ -34,6 +34,7 @@ struct OfferedTool {
   std::string definition;  // what the model is shown of it, in one text for all ways to write it
   std::vector<HeaderMirror> mirrors = {};
   std::string results = {};  // JSON Schema of structured content; empty: it promises none
+  bool only_reads = false;   // it says so
 };
 
 // What has become of a server's tools since they were listed before.

@@ -70,7 +70,7 @@ class ServerTool final : public Tool {
       : server_(server), tool_(tool), info_(info_of(tool)) {}
 
   const agent::ToolInfo& info() const override { return info_; }
-  bool parallel() const override { return true; }
+  bool parallel() const override { return tool_.only_reads; }
   Access access(const agent::Json& arguments) const override {
     return {.kind = Access::Kind::server, .target = agent::canonical(arguments)};
   }
