@@ -146,6 +146,13 @@ std::string recorded_name(const RecordedRun& run, const agent::Environment& envi
   return {};
 }
 
+bool have_a_server_in_common(const agent::AgentSpec& one, const agent::AgentSpec& other) {
+  return std::ranges::any_of(one.mcp_servers, [&](const agent::McpServerSpec& server) {
+    return std::ranges::find(other.mcp_servers, server.name, &agent::McpServerSpec::name) !=
+           other.mcp_servers.end();
+  });
+}
+
 // A rule that denies it wins over all others.
 std::string how_to_allow_search(const tools::Permissions& permissions,
                                 const tools::PermissionDecision& decision) {
@@ -649,14 +656,21 @@ Result<void> RunSession::start_servers() {
   return {};
 }
 
-// Of those that were written for this agent: the user's own are for all, and may name the tools of
-// others.
+// Of those that were written for this agent, or for one that it works for and that has no such
+// server itself: the user's own are for all, and may name the tools of others.
 void RunSession::tell_of_idle_rules() {
   std::vector<agent::PermissionRule> rules;
-  for (const auto* list : {&plan_.agent.permissions.allow,
-                           &plan_.agent.permissions.ask,
-                           &plan_.agent.permissions.deny}) {
-    std::ranges::copy(*list, std::back_inserter(rules));
+  const auto take_rules_of = [&](const agent::AgentSpec& agent) {
+    for (const auto* list :
+         {&agent.permissions.allow, &agent.permissions.ask, &agent.permissions.deny}) {
+      std::ranges::copy(*list, std::back_inserter(rules));
+    }
+  };
+  take_rules_of(plan_.agent);
+  for (const agent::AgentSpec* const above : world_.above) {
+    if (!have_a_server_in_common(*above, plan_.agent)) {
+      take_rules_of(*above);
+    }
   }
   for (const char* const option : {"--allow", "--deny"}) {
     for (const std::string& text : world_.parsed.all(option)) {

@@ -78,6 +78,7 @@ std::string named(std::string_view list, const agent::PermissionRule& rule) {
 }
 
 constexpr std::string_view k_of_servers = "mcp__";
+constexpr std::string_view k_resources = "mcp_resources";
 constexpr std::string_view k_other_name = "it has other names (hard links)";
 
 // By the name at hand, or perhaps by another one.
@@ -201,9 +202,15 @@ Result<void> check_rule(std::string_view rule, std::span<const std::string> tool
         "write it without; `?` stands for one character, `*` for any number of them");
   }
   const bool is_of_servers = parts.tool.starts_with(k_of_servers) || parts.tool == "find_tools" ||
-                             parts.tool == "mcp_resources";
+                             parts.tool == k_resources;
   if (parts.tool.starts_with(k_of_servers)) {
     TRY(check_server(rule, parts.tool, tool_names));
+  }
+  if (parts.tool == k_resources && parts.argument) {
+    const std::string server(parts.argument->substr(0, parts.argument->find(' ')));
+    if (TextPattern(server).is_literal()) {
+      TRY(check_server(rule, agent::McpServerSpec{.name = server}.tool_prefix(), tool_names));
+    }
   }
   if (!tool_names.empty() && tool.is_literal() && !is_of_servers &&
       std::ranges::find(tool_names, parts.tool) == tool_names.end()) {

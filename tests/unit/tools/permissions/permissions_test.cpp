@@ -455,6 +455,10 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
                            "mcp__*__delete_*",
                            "mcp__?__y",
                            "mcp__*",
+                           "mcp_resources",
+                           "mcp_resources(x)",
+                           "mcp_resources(x note://y/*)",
+                           "mcp_resources(* note://y)",
                            "*(x)"}) {
     INFO(rule);
     CHECK(tools::check_rule(rule, names));
@@ -472,6 +476,8 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
                            "mcp__y__*",
                            "mcp__X__y",
                            "mcp__xx*",
+                           "mcp_resources(y)",
+                           "mcp_resources(xx note://y/*)",
                            "write_file([)",
                            "write_file(..)",
                            "rm -rf *"}) {
