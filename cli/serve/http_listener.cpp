@@ -9,9 +9,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <utility>
 
@@ -189,8 +191,9 @@ void HttpListener::wait(bool takes_requests) {
     const short ready = polled[at + 2].revents;
     const bool is_gone = (ready & (POLLERR | POLLHUP | POLLNVAL | POLLRDHUP)) != 0;
     const bool stays = ((ready & POLLIN) != 0 ? hear(numbers[at], connection) : !is_gone) &&
-                       send(connection) && advance(numbers[at], connection) && !is_late(connection);
-    if (stays) {
+                       send(connection) && advance(numbers[at], connection);
+    look_what_is_taken(connection);
+    if (stays && !is_late(connection)) {
       beat(connection);
     } else {
       drop(numbers[at]);
@@ -240,7 +243,8 @@ void HttpListener::accept_all() {
                                     .reader = RequestReader(limits_.body),
                                     .since = Steady::now(),
                                     .heard = Steady::now(),
-                                    .wrote = Steady::now()});
+                                    .wrote = Steady::now(),
+                                    .took = Steady::now()});
   }
 }
 
@@ -263,9 +267,6 @@ void HttpListener::deliver() {
       continue;
     }
     Connection& connection = found->second;
-    if (connection.out.empty()) {
-      connection.wrote = Steady::now();
-    }
     connection.out += piece_of(connection, letter.bytes);
     if (letter.ends) {
       connection.out += connection.is_chunked ? "0\r\n\r\n" : "";
@@ -372,6 +373,7 @@ bool HttpListener::send(Connection& connection) {
     connection.wrote = Steady::now();
   }
   connection.sent += static_cast<std::size_t>(count);
+  connection.handed += static_cast<std::uint64_t>(count);
   if (connection.sent == connection.out.size()) {
     connection.out.clear();
     connection.sent = 0;
@@ -379,12 +381,26 @@ bool HttpListener::send(Connection& connection) {
   return !(connection.out.empty() && connection.ends && !connection.is_stream);
 }
 
-bool HttpListener::is_late(Connection& connection) const {
-  const auto now = Steady::now();
-  if (!connection.out.empty()) {
-    return now - connection.wrote > limits_.unread;
+// What the kernel has room for is not read yet: for a client that asks and asks it finds some for
+// minutes.
+void HttpListener::look_what_is_taken(Connection& connection) {
+  int queued = 0;
+  if (::ioctl(connection.descriptor.get(), SIOCOUTQ, &queued) != 0) {
+    queued = 0;
   }
-  if (connection.is_stream) {
+  const std::uint64_t taken = connection.handed - static_cast<std::uint64_t>(queued);
+  if (taken > connection.taken || (queued == 0 && connection.out.empty())) {
+    connection.took = Steady::now();
+  }
+  connection.taken = taken;
+}
+
+bool HttpListener::is_late(const Connection& connection) const {
+  const auto now = Steady::now();
+  if (now - connection.took > limits_.unread) {
+    return true;
+  }
+  if (!connection.out.empty() || connection.is_stream) {
     return false;
   }
   return now - connection.since > (connection.reader.has_begun() ? limits_.request : limits_.idle);

@@ -87,6 +87,9 @@ class HttpListener {
     Steady::time_point since = {};  // when what it waits for began
     Steady::time_point heard = {};  // when its last bytes came
     Steady::time_point wrote = {};
+    std::uint64_t handed = 0;      // to the kernel, bytes
+    std::uint64_t taken = 0;       // of these by the client's side
+    Steady::time_point took = {};  // when that was more than before, or all
   };
   struct Letter {
     std::uint64_t connection = 0;
@@ -111,7 +114,8 @@ class HttpListener {
              bool is_last,
              bool knows_chunks = true);
   bool send(Connection& connection);
-  bool is_late(Connection& connection) const;
+  static void look_what_is_taken(Connection& connection);
+  bool is_late(const Connection& connection) const;
   void beat(Connection& connection) const;
   bool is_full() const;
   void drop(std::uint64_t number);
