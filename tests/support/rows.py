@@ -15,6 +15,7 @@ def main_over_rows(name, description, rows, play):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--errand", type=pathlib.Path, default=DEFAULT_ERRAND)
     parser.add_argument("-k", metavar="PATTERN", default="", help="only rows whose name has this")
+    parser.add_argument("--every", metavar="N", type=int, default=1, help="one row of N")
     parser.add_argument("-j", "--jobs", type=int, default=4, help="rows at a time")
     parser.add_argument("-v", "--verbose", action="store_true", help="print all rows")
     parser.add_argument("--sanitized", action="store_true", help="the program is built with sanitizers, which take memory and time")
@@ -22,6 +23,7 @@ def main_over_rows(name, description, rows, play):
     rows = {key: row for key, row in rows.items() if options.k in key}
     if not rows:
         sys.exit(f"{name}: no row has `{options.k}` in its name")
+    rows = dict(list(rows.items())[::options.every])
     errand, failed = options.errand.resolve(), 0
     with Scratch(name) as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         scratch.sanitized = options.sanitized

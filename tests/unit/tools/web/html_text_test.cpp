@@ -101,7 +101,7 @@ TEST_CASE("html: pages become text to read", "[tools]") {
 }
 
 TEST_CASE("html: no page takes the process's stack, memory or time", "[tools]") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ERRAND_SANITIZED
   constexpr std::size_t k_bytes = 16'000;
 #else
   constexpr std::size_t k_bytes = 128'000;
