@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """clang-tidy on what is compiled of the program's own sources; fails where it finds anything.
 
-    tests/check_tidy.py BUILD [JOBS]
+    tests/check_tidy.py BUILD [JOBS [COMMITS]]
 
-What is compiled is a source or several together. Where it found nothing, that is not looked at again for thirty days,
+With COMMITS only what so many of the last commits, or changes that are not committed, have touched; all where .clang-tidy
+is among that, or nobody knows. What is compiled is a source or several together. Where it found nothing, that is not looked at again for thirty days,
 unless one of the sources, a header of this repository that they include, its command, .clang-tidy or a package of the
 machine has changed."""
 import concurrent.futures
@@ -64,8 +65,20 @@ def check(build, source, key):
     return done.stdout.strip() or f"{source}: clang-tidy-19 ended with {done.returncode}: {done.stderr}"
 
 
+def touched_by(commits):
+    """The files; None: all."""
+    files = set()
+    for words in (["diff", "--name-only", "-z", f"HEAD~{commits}"], ["ls-files", "-z", "--others", "--exclude-standard"]):
+        asked = subprocess.run(["git", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if asked.returncode != 0:
+            return None
+        files.update(asked.stdout.split("\0"))
+    return None if ".clang-tidy" in files else files
+
+
 def main():
     build, jobs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else os.cpu_count()
+    touched = touched_by(int(sys.argv[3])) if len(sys.argv) > 3 else None
     MEMORY.mkdir(parents=True, exist_ok=True)
     for old in MEMORY.iterdir():
         if old.stat().st_mtime < time.time() - DAYS * 86_400:
@@ -74,14 +87,14 @@ def main():
     for entry in json.loads((pathlib.Path(build) / "compile_commands.json").read_text()):
         source = os.path.relpath(entry["file"], ROOT)
         included = with_included(source)
-        if any(map(is_of_program, included)):
+        if any(map(is_of_program, included)) and (touched is None or touched & included.keys()):
             command = entry["command"].replace(str(ROOT), "").encode()
             texts = (text.replace(os.fsencode(ROOT), b"") for _, text in sorted(included.items()))
             keys[source] = digest(around, command, *map(str.encode, sorted(included)), *texts)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         findings = [text for text in pool.map(lambda one: check(build, *one), keys.items()) if text]
     print("\n".join(findings), end="\n" if findings else "")
-    return 1 if findings or not keys else 0
+    return 1 if findings or not (keys or touched is not None) else 0
 
 
 if __name__ == "__main__":

@@ -39,16 +39,37 @@ class Tidy(unittest.TestCase):
             [{"file": str(self.tree / name), "command": f"c++ {options} {self.tree / name}"}
              for name in ("agent/a.cpp", "tools/t.cpp", "tests/x.cpp")]))
 
-    def check(self):
+    def check(self, *commits):
         """(exit code, what clang-tidy was asked of, what it found)"""
         (self.tree / "asked").write_text("")
         env = {**os.environ, "PATH": f"{self.tree / 'bin'}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(self.tree / "cache")}
-        done = subprocess.run([sys.executable, CHECK, ".", "1"], cwd=self.tree, env=env, stdout=subprocess.PIPE, text=True)
+        done = subprocess.run([sys.executable, CHECK, ".", "1", *commits], cwd=self.tree, env=env, stdout=subprocess.PIPE, text=True)
         return done.returncode, (self.tree / "asked").read_text().split(), done.stdout
 
     def test_what_is_clean_is_looked_at_once(self):
         self.assertEqual(self.check(), (0, ["agent/a.cpp", "tools/t.cpp"], ""))
         self.assertEqual(self.check(), (0, [], ""))
+
+    def commit(self):
+        for words in (["init", "-q"], ["add", "."], ["-c", "user.name=x", "-c", "user.email=x@example", "commit", "-qm", "x"]):
+            subprocess.run(["git", *words], cwd=self.tree, check=True)
+
+    def test_what_the_last_commits_have_touched(self):
+        self.commit()
+        self.assertEqual(self.check("1")[1], ["agent/a.cpp", "tools/t.cpp"])  # nobody knows
+        self.write("agent/a.h", "// new")
+        self.commit()
+        self.write("tools/t.cpp", "// BAD")
+        self.assertEqual(self.check("1")[:2], (1, ["agent/a.cpp", "tools/t.cpp"]))
+        self.commit()
+        self.assertEqual(self.check("1")[:2], (1, ["tools/t.cpp"]))
+        self.write("tools/t.cpp", "// good")
+        self.commit()
+        self.write("README.md", "")
+        self.commit()
+        self.assertEqual(self.check("1"), (0, [], ""))
+        self.write(".clang-tidy", "Checks: more\n")
+        self.assertEqual(self.check("1")[1], ["agent/a.cpp", "tools/t.cpp"])
 
     def test_what_has_changed_is_looked_at_again(self):
         for change, asked in ((lambda: self.write("agent/a.h", "// new"), ["agent/a.cpp"]),
