@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -385,7 +384,7 @@ bool HttpListener::send(Connection& connection) {
 // minutes.
 void HttpListener::look_what_is_taken(Connection& connection) {
   int queued = 0;
-  if (::ioctl(connection.descriptor.get(), SIOCOUTQ, &queued) != 0) {
+  if (::ioctl(connection.descriptor.get(), TIOCOUTQ, &queued) != 0) {
     queued = 0;
   }
   const std::uint64_t taken = connection.handed - static_cast<std::uint64_t>(queued);
