@@ -184,15 +184,20 @@ void HttpListener::wait(bool takes_requests) {
   if (::poll(polled.data(), polled.size(), static_cast<int>(k_tick.count())) < 0) {
     return;
   }
+  // Of what comes from now on, nobody can have taken anything in this round.
+  const auto now = Steady::now();
+  for (auto& [number, connection] : connections_) {
+    look_what_is_taken(connection, now);
+  }
   deliver();
   for (std::size_t at = 0; at < numbers.size(); ++at) {
     Connection& connection = connections_.at(numbers[at]);
     const short ready = polled[at + 2].revents;
     const bool is_gone = (ready & (POLLERR | POLLHUP | POLLNVAL | POLLRDHUP)) != 0;
     const bool stays = ((ready & POLLIN) != 0 ? hear(numbers[at], connection) : !is_gone) &&
-                       send(connection) && advance(numbers[at], connection);
-    look_what_is_taken(connection);
-    if (stays && !is_late(connection)) {
+                       send(connection) && advance(numbers[at], connection) &&
+                       !is_late(connection, now);
+    if (stays) {
       beat(connection);
     } else {
       drop(numbers[at]);
@@ -382,20 +387,19 @@ bool HttpListener::send(Connection& connection) {
 
 // What the kernel has room for is not read yet: for a client that asks and asks it finds some for
 // minutes.
-void HttpListener::look_what_is_taken(Connection& connection) {
+void HttpListener::look_what_is_taken(Connection& connection, Steady::time_point now) {
   int queued = 0;
   if (::ioctl(connection.descriptor.get(), TIOCOUTQ, &queued) != 0) {
     queued = 0;
   }
   const std::uint64_t taken = connection.handed - static_cast<std::uint64_t>(queued);
   if (taken > connection.taken || (queued == 0 && connection.out.empty())) {
-    connection.took = Steady::now();
+    connection.took = now;
   }
   connection.taken = taken;
 }
 
-bool HttpListener::is_late(const Connection& connection) const {
-  const auto now = Steady::now();
+bool HttpListener::is_late(const Connection& connection, Steady::time_point now) const {
   if (now - connection.took > limits_.unread) {
     return true;
   }

@@ -114,8 +114,8 @@ class HttpListener {
              bool is_last,
              bool knows_chunks = true);
   bool send(Connection& connection);
-  static void look_what_is_taken(Connection& connection);
-  bool is_late(const Connection& connection) const;
+  static void look_what_is_taken(Connection& connection, Steady::time_point now);
+  bool is_late(const Connection& connection, Steady::time_point now) const;
   void beat(Connection& connection) const;
   bool is_full() const;
   void drop(std::uint64_t number);
