@@ -36,7 +36,7 @@ bool has_progress(std::string_view method) {
 
 // What the person, or the model with what they allow, wants of a server: for the sake of these
 // alone it may ask the person.
-bool is_wanted(std::string_view method) {
+bool is_call(std::string_view method) {
   return method == "tools/call" || method == "resources/read" || method == "prompts/get";
 }
 
@@ -343,11 +343,10 @@ std::int64_t Session::send(Question question) {
   if (open_.empty() && !is_negotiating_) {
     lately_ = {};  // that is the cause of nothing that comes from now on
   }
-  open_.emplace(id,
-                Open{.answer = {},
-                     .failure = {},
-                     .heard = Steady::now(),
-                     .may_ask = is_wanted(message.method)});
+  open_.emplace(
+      id,
+      Open{
+          .answer = {}, .failure = {}, .heard = Steady::now(), .may_ask = is_call(message.method)});
   if (transport_) {  // else whoever waits for the answer sees that the server has ended
     transport_->send(std::move(message));
   }
