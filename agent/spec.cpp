@@ -32,18 +32,42 @@ std::string McpServerSpec::tool_prefix() const {
   return "mcp__" + cleaned_tool_name(name) + "__";
 }
 
-std::string tool_lock_file(const AgentSpec& agent) {
-  if (agent.file.empty()) {
-    return {};
+fs::path file_of(const AgentSpec& agent) {
+  return fs::path(agent.directory) / fs::path(agent.file).filename();
+}
+
+std::string name_in_whole(const fs::path& file) {
+  const std::string name = file.filename().string();
+  std::error_code ignored;
+  std::size_t mark = fs::exists(file, ignored) ? std::string::npos : name.rfind('#');
+  while (mark != std::string::npos && mark > 0) {
+    if (fs::exists(file.parent_path() / name.substr(0, mark), ignored)) {
+      return name.substr(mark);
+    }
+    mark = name.rfind('#', mark - 1);
   }
-  const fs::path named = fs::path(agent.directory) / fs::path(agent.file).filename();
-  std::string beside_name = named.string().append(k_tool_lock_suffix);
+  return {};
+}
+
+fs::path file_of_whole(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return file.parent_path() / name.substr(0, name.size() - name_in_whole(file).size());
+}
+
+std::string tool_lock_file(const AgentSpec& agent) {
+  return agent.file.empty() ? std::string() : tool_lock_file(file_of(agent));
+}
+
+std::string tool_lock_file(const fs::path& named) {
+  const fs::path whole = file_of_whole(named);
+  const std::string ending = name_in_whole(named).append(k_tool_lock_suffix);
+  std::string beside_name = whole.string() + ending;
   std::error_code error;
-  if (!fs::is_symlink(named, error) || fs::exists(fs::symlink_status(beside_name, error))) {
+  if (!fs::is_symlink(whole, error) || fs::exists(fs::symlink_status(beside_name, error))) {
     return beside_name;
   }
-  const fs::path leads_to = fs::canonical(named, error);
-  return error ? beside_name : leads_to.string().append(k_tool_lock_suffix);
+  const fs::path leads_to = fs::canonical(whole, error);
+  return error ? beside_name : leads_to.string() + ending;
 }
 
 }  // namespace agent

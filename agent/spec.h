@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -233,6 +234,7 @@ struct HookSpec {
   CommandSandbox sandbox = {};
   Environment env = {};                          // beside what all programs are told
   std::vector<EnvironmentUse> in_programs = {};  // as ToolSpec's
+  Where where = {};                              // of its command in the file
 };
 
 struct HooksSpec {
@@ -257,6 +259,7 @@ struct GuardrailSpec {
   Environment env = {};                          // the same, beside what all programs are told
   std::vector<EnvironmentUse> in_programs = {};  // as ToolSpec's
   std::optional<ModelSpec> model;                // that judges; absent: the agent's own
+  Where where = {};                              // of a command, in the file
 };
 
 struct GuardrailsSpec {
@@ -291,6 +294,7 @@ struct McpOAuthSpec {
   std::vector<std::string> scopes;
   std::string issuer;                     // the one authorization server; empty: the server says
   std::vector<EnvironmentUse> in_secret;  // what ${env:} put into the secret or the key
+  std::vector<EnvironmentUse> in_words = {};  // likewise, into all else
 
   bool operator==(const McpOAuthSpec&) const = default;
 };
@@ -309,6 +313,7 @@ struct McpServerSpec {
   std::string name;
   // A program, or an address.
   std::vector<std::string> command = {};  // argv; never a shell
+  Where where = {};                       // of the program, in the file
   std::string url = {};                   // empty: it is a program
   std::vector<std::pair<std::string, std::string>> headers = {};
   bool is_older_form = false;               // of HTTP: one stream for all answers
@@ -412,9 +417,19 @@ struct AgentSpec {
   std::vector<EnvironmentUse> in_texts;
 };
 
+// Absolute, as it was named. Of an agent that has a file.
+std::filesystem::path file_of(const AgentSpec& agent);
+
+// Which agent of a file is meant by its end, where one that is written out in another one's file is
+// named: "#helper" of `agent.yaml#helper`, where the one is no file and the other is. Else empty.
+std::string name_in_whole(const std::filesystem::path& file);
+// The file without that: where the agent stands.
+std::filesystem::path file_of_whole(const std::filesystem::path& file);
+
 constexpr std::string_view k_tool_lock_suffix = ".mcp-lock.json";
 // The file beside the agent file, or where that is a link and has none, beside the file it leads
 // to, that its MCP servers' tools are compared with, where it is there. Empty: there is no file.
 std::string tool_lock_file(const AgentSpec& agent);
+std::string tool_lock_file(const std::filesystem::path& agent_file);  // absolute
 
 }  // namespace agent

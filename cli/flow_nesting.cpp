@@ -19,7 +19,7 @@ using agent::Error;
 // Links are no way out of a circle.
 fs::path real_file(const AgentSpec& flow) {
   std::error_code error;
-  const fs::path file = fs::path(flow.directory) / fs::path(flow.file).filename();
+  const fs::path file = agent::file_of(flow);
   const fs::path real = fs::weakly_canonical(file, error);
   return error ? file : real;
 }

@@ -36,9 +36,7 @@ std::string_view option_of(const Parsed& parsed) {
 bool is_of(const RecordedRun& run, const agent::AgentSpec& flow) {
   std::error_code error;
   return run.begun.plan.is_flow &&
-         fs::equivalent(agent_file_of(run.begun),
-                        fs::path(flow.directory) / fs::path(flow.file).filename(),
-                        error);
+         fs::equivalent(agent_file_of(run.begun), agent::file_of(flow), error);
 }
 
 Result<RecordedRun> newest_run(const fs::path& store,

@@ -410,7 +410,7 @@ agent::RunStarted FlowRun::beginning() const {
 agent::ResumeCommand FlowRun::resume_command() const {
   const bool is_sealed = journal_ == nullptr ||  // of a recorded run: it says what that one said
                          seal_key(world_.context.environment, world_.context.cwd).has_value();
-  const fs::path file = fs::path(plan_.agent.directory) / fs::path(plan_.agent.file).filename();
+  const fs::path file = agent::file_of(plan_.agent);
   return !store_.empty() && is_sealed
              ? agent::ResumeCommand{.words = agent::resume_words(run_id_, store_),
                                     .agent_file = file.string()}

@@ -29,10 +29,6 @@ std::string names_of(std::span<const agent::AgentSpec* const> had) {
   return names;
 }
 
-std::filesystem::path file_of(const agent::AgentSpec& agent) {
-  return std::filesystem::path(agent.directory) / std::filesystem::path(agent.file).filename();
-}
-
 void add_text(std::string& all, std::string_view text) {
   if (!text.empty()) {
     all += all.empty() ? "" : "\n\n";

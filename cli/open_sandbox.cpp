@@ -64,9 +64,8 @@ std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
 tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& context) {
   return {.workspace = context.cwd,
           .agent_folder = agent.directory,
-          .agent_file = agent.file.empty()
-                            ? std::filesystem::path()
-                            : agent.directory / std::filesystem::path(agent.file).filename(),
+          .agent_file = agent.file.empty() ? std::filesystem::path()
+                                           : agent::file_of_whole(agent::file_of(agent)),
           .temporary = {},
           .secrets = own_folders(context.environment),
           .obeyed = {},
@@ -74,6 +73,7 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
           .other_runs = run_folders(context.environment),
           .runs_programs = false,
           .writes = std::ranges::any_of(agent.tools, tools::writes) ||
+                    !agent.checks.commands.empty() ||  // they build what they look at
                     std::ranges::any_of(agent.steps, &agent::StepSpec::is_command) ||
                     std::ranges::any_of(agent.mcp_servers,
                                         [](const agent::McpServerSpec& server) {

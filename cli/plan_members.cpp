@@ -386,8 +386,7 @@ std::string sums_from(const std::filesystem::path& folder, const Plan& plan) {
   std::string all;
   for (const Plan& member : plan.members) {
     const agent::AgentSpec& agent = member.agent;
-    const auto file =
-        std::filesystem::path(agent.directory) / std::filesystem::path(agent.file).filename();
+    const auto file = agent::file_of(agent);
     all +=
         fmt::format("{} {}\n",
                     agent::sha256_hex(agent::length_prefixed({agent.source, agent.output.schema})),

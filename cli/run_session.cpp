@@ -968,7 +968,7 @@ agent::ResumeCommand RunSession::resume_command() const {
   const std::string& schema = plan_.agent.output.schema;
   const bool is_whole = world_.redactor.apply(plan_.agent.source) == plan_.agent.source &&
                         world_.redactor.apply(schema) == schema;
-  const fs::path file = fs::path(plan_.agent.directory) / fs::path(plan_.agent.file).filename();
+  const fs::path file = agent::file_of(plan_.agent);
   if (is_written_out(file)) {
     return is_sealed && is_whole ? resume : agent::ResumeCommand{};
   }

@@ -78,6 +78,7 @@ const Entry* look_for_kind(const Value& item, GuardrailSpec& spec, Problems& pro
     found = entry;
     spec.kind = kind;
     spec.what = entry->value.text;
+    spec.where = problems.source().where(entry->value.span);
   }
   if (found == nullptr) {
     problems.add(

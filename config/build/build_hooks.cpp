@@ -48,6 +48,9 @@ HookSpec build_hook(const Value& item,
                     Problems& problems) {
   HookSpec hook{
       .point = point, .matcher = text_at(item, "matcher"), .command = text_at(item, "command")};
+  if (const Value* const command = value_at(item, "command")) {
+    hook.where = problems.source().where(command->span);
+  }
   hook.timeout = duration_at(item, "timeout").value_or(hook.timeout);
   const std::string kind = text_at(item, "kind");
   hook.kind = kind == "observe"     ? HookSpec::Kind::observe

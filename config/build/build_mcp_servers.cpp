@@ -123,10 +123,10 @@ std::optional<agent::McpOAuthSpec> build_oauth(const Value& item, Problems& prob
   oauth.private_key = text_at(*map, "private_key");
   oauth.scopes = texts_at(*map, "scopes");
   oauth.issuer = text_at(*map, "issuer");
-  for (const std::string_view key : {"client_secret", "private_key"}) {
-    if (const Value* const secret = value_at(*map, key)) {
-      std::ranges::move(build_uses(*secret, problems), std::back_inserter(oauth.in_secret));
-    }
+  for (const Entry& entry : map->entries) {
+    const bool is_secret = entry.key == "client_secret" || entry.key == "private_key";
+    std::ranges::move(build_uses(entry.value, problems),
+                      std::back_inserter(is_secret ? oauth.in_secret : oauth.in_words));
   }
   check_oauth(*map, oauth, problems);
   return oauth;
@@ -217,7 +217,9 @@ void build_program(const Entry& entry,
                    Problems& problems) {
   const Value& item = entry.value;
   server.command = {text_at(item, "command")};
-  check_program(*value_at(item, "command"), problems);
+  const Value& program = *value_at(item, "command");
+  server.where = problems.source().where(program.span);
+  check_program(program, problems);
   warn_of_other_variables(item, problems);
   std::ranges::copy(texts_at(item, "args"), std::back_inserter(server.command));
   if (const Value* env = value_at(item, "env")) {

@@ -127,9 +127,14 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
                                    const agent::Environment& environment) {
   std::vector<fs::path> files;
   if (!agent.file.empty()) {
-    const fs::path file = fs::path(agent.directory) / fs::path(agent.file).filename();
+    const fs::path file = agent::file_of(agent);
     files.push_back(file);
     const fs::path beside = file.string().append(agent::k_tool_lock_suffix);
+    const fs::path whole = agent::file_of_whole(file);
+    if (whole != file) {
+      files.push_back(whole);
+      files.emplace_back(agent::tool_lock_file(whole));
+    }
     const fs::path lock = agent::tool_lock_file(agent);
     files.push_back(lock);
     if (beside != lock) {
