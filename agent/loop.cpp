@@ -1100,8 +1100,7 @@ class Run {
     result.duration_ms = worked_ms();
     tell_of_record(result, request_.resume);
     tell_the_way_on(result);
-    if (const auto* other = ended_after_handoff(recorder_.state());
-        other != nullptr && recorder_.state().ending_result) {
+    if (const auto* other = goes_on_with_other(recorder_.state(), result.exit_code)) {
       result.resume_cmd = other->result.resume_cmd;  // the conversation is there
     }
     recorder_.finish(result, [&] { return interruption(); });

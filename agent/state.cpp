@@ -77,13 +77,18 @@ void go_on_after_wrap_up(State& state) {
 // What ended the run before counts no more, nor does how its last answer went. A result that would
 // have ended it counts still where something else came first: nobody has been told of it.
 void reopen(State& state) {
+  const int exit_code = state.finished->exit_code;
+  const bool has_handed_over = state.ending_result && ended_after_handoff(state) != nullptr;
   const bool is_told =
-      !is_parked(*state.finished) && status_of(state.finished->exit_code) != Status::cancelled;
+      has_handed_over ? goes_on_with_other(state, exit_code) != nullptr
+                      : !is_parked(*state.finished) && status_of(exit_code) != Status::cancelled;
   if (is_told) {
     state.ending_result.reset();
   }
+  if (is_told || !has_handed_over) {
+    state.handed_over.clear();
+  }
   state.finished.reset();
-  state.handed_over.clear();
   state.unfinished = {.cut = std::min(state.unfinished.cut, 1)};  // which it is still
   state.overflows = 0;
   state.failed_summaries = 0;
@@ -755,6 +760,15 @@ const MemberFinished* ended_after_handoff(const State& state) {
   const MemberRecord* member =
       state.handed_over.empty() ? nullptr : member_of_call(state, state.handed_over);
   return member != nullptr && member->finished ? &*member->finished : nullptr;
+}
+
+const MemberFinished* goes_on_with_other(const State& state, int exit_code) {
+  const MemberFinished* const other = state.ending_result ? ended_after_handoff(state) : nullptr;
+  const bool may_come_first =
+      status_of(exit_code) == Status::cancelled || exit_code == row(Code::run_timeout).exit_code;
+  const bool came_first =
+      other != nullptr && may_come_first && other->result.exit_code != exit_code;
+  return came_first ? nullptr : other;
 }
 
 bool has_waiting_calls(const State& state) {

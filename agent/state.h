@@ -172,6 +172,11 @@ const MemberRecord* member_of_call(const State& state, std::string_view call_id)
 // nobody knows how it went.
 const MemberFinished* ended_after_handoff(const State& state);
 
+// The same, where that is how the run ended, whose exit code this is: the conversation goes on
+// there. Null also where something else came first, a signal or the end of the time: the ending of
+// the other is still to be judged.
+const MemberFinished* goes_on_with_other(const State& state, int exit_code);
+
 // The number of an open call among all of the run, from 1: the same in each process. 0: there is no
 // such call.
 std::int64_t number_of_call(const State& state, std::string_view call_id);

@@ -302,11 +302,7 @@ std::filesystem::path agent_file_of(const agent::RunStarted& begun) {
 }
 
 bool is_written_out(const std::filesystem::path& agent_file) {
-  const std::string name = agent_file.filename().string();
-  const auto of_file = agent_file.parent_path() / name.substr(0, name.find('#'));
-  std::error_code ignored;
-  return name.contains('#') && !std::filesystem::exists(agent_file, ignored) &&
-         std::filesystem::exists(of_file, ignored);
+  return !agent::name_in_whole(agent_file).empty();
 }
 
 config::Report recorded_agent(const agent::RunStarted& begun,
@@ -512,8 +508,8 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
   if (run.begun.plan.is_flow) {
     return check_flow_resumable(run, has_message);
   }
-  if (const auto* other = agent::ended_after_handoff(run.past.state);
-      other != nullptr && finished && run.past.state.ending_result) {
+  if (const auto* other =
+          finished ? agent::goes_on_with_other(run.past.state, finished->exit_code) : nullptr) {
     return not_carried_on(
         fmt::format("the run {} has handed its conversation over to {}, and goes on there",
                     recorded_id(run),
