@@ -62,15 +62,29 @@ Approvals approvals_of(SQLite::Database& database, const std::string& run_id) {
   return approvals;
 }
 
-// For calls of its own, or of a member.
-bool is_parked(const RunRow& row) {
-  return row.exit_code == agent::row(Code::tool_confirmation_required).exit_code;
+// For calls of its own, or of a member: the same exit code has a run that a denial has ended.
+bool is_parked(SQLite::Database& database, const RunRow& row) {
+  if (row.exit_code != agent::row(Code::tool_confirmation_required).exit_code) {
+    return false;
+  }
+  SQLite::Statement query(
+      database, "SELECT json FROM events WHERE run_id = ? AND type = ? ORDER BY seq DESC LIMIT 1");
+  query.bind(1, row.run_id);
+  query.bind(2, std::string(RunFinished::k_type));
+  if (!query.executeStep()) {
+    return true;
+  }
+  const SQLite::Column text = query.getColumn(0);
+  const auto event = event_of({text.getText(), static_cast<std::size_t>(text.getBytes())});
+  const auto* const finished = event ? std::get_if<RunFinished>(&event->body) : nullptr;
+  return finished == nullptr || !finished->result.error || agent::is_parked(finished->result);
 }
 
 RunStatus status_of_row(SQLite::Database& database, const RunRow& row, const RunClaims& claims) {
   // One that was stopped when it was carried on waits as before.
   const bool was_stopped = row.exit_code && agent::status_of(*row.exit_code) == Status::cancelled;
-  if (is_parked(row) || (was_stopped && approvals_of(database, row.run_id).are_pending())) {
+  if (is_parked(database, row) ||
+      (was_stopped && approvals_of(database, row.run_id).are_pending())) {
     return RunStatus::parked;
   }
   if (row.exit_code) {
@@ -350,7 +364,7 @@ Result<std::vector<WaitingRun>> waiting_runs(const fs::path& file,
         continue;
       }
       Approvals approvals = approvals_of(database, row.run_id);
-      if (approvals.are_pending() || is_parked(row)) {
+      if (approvals.are_pending() || is_parked(database, row)) {
         runs.push_back({.row = std::move(row), .approvals = std::move(approvals)});
       }
     }

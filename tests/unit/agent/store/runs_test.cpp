@@ -343,6 +343,10 @@ TEST_CASE("runs: one whose calls wait is parked, and found by it", "[agent]") {
   CHECK(status(k_second) == RunStatus::stopped);  // by a limit, as it was
   REQUIRE(keep(*journal, event_at(k_second, 5, 42, ending(92))));
   CHECK(status(k_second) == RunStatus::parked);
+  agent::RunFinished denied = ending(92);
+  denied.result.error = agent::Error{.code = Code::tool_policy_blocked, .message = "d", .help = {}};
+  REQUIRE(keep(*journal, event_at(k_first, 9, 43, std::move(denied))));
+  CHECK(status(k_first) == RunStatus::stopped);
   CHECK(ids(file, {.status = RunStatus::parked}) == Ids{k_second});
   REQUIRE(keep(*journal, event_at(k_fourth, 3, 50, parked({"c"}))));
 
