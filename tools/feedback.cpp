@@ -37,8 +37,8 @@ constexpr std::array k_categories = {
     Category{Code::tool_network, Phase::execution, false,
              "The service could not be reached. Check the address; call again later."},
     Category{Code::tool_timeout, Phase::execution, false,
-             "The call took too long. Ask for less at once, or for a longer timeout if the tool "
-             "has one."},
+             "The call took too long, and may have had its effect. Ask for less at once, or for a "
+             "longer timeout if the tool has one."},
     Category{Code::tool_result_unusable, Phase::result_interpretation, false,
              "What came back is not text. Ask for it in another form."},
     Category{Code::tool_interrupted, Phase::execution, false,
@@ -62,8 +62,9 @@ bool Category::counts_against_model() const {
   return domain() == agent::Domain::planning || domain() == agent::Domain::reflection;
 }
 
-bool Category::same_call_may_work() const {
-  return domain() == agent::Domain::system;
+bool Category::same_call_may_work(bool is_idempotent) const {
+  const bool may_be_done = code == Code::tool_timeout || code == Code::tool_interrupted;
+  return domain() == agent::Domain::system && (is_idempotent || !may_be_done);
 }
 
 std::span<const Category> categories() {
@@ -110,13 +111,16 @@ std::string one_line(std::string_view text, std::size_t limit) {
   return agent::to_valid_utf8(line);
 }
 
-std::string error_block(Code code, std::string_view message, std::string_view suggestion) {
+std::string error_block(Code code,
+                        std::string_view message,
+                        std::string_view suggestion,
+                        bool is_idempotent) {
   const Category& kind = category(code);
   return fmt::format("[tool_error]\ncategory: {}\nerror: {}\nsuggestion: {}\nretryable: {}",
                      kind.label(),
                      one_line(message.empty() ? "the tool gave no reason" : message),
                      one_line(suggestion.empty() ? kind.suggestion : suggestion),
-                     kind.same_call_may_work());
+                     kind.same_call_may_work(is_idempotent));
 }
 
 }  // namespace tools

@@ -23,7 +23,9 @@ struct Category {
   std::string_view label() const;     // the code's name without "tool."
   agent::Domain domain() const;       // the code's row has it
   bool counts_against_model() const;  // planning and reflection; infrastructure never does
-  bool same_call_may_work() const;    // made again unchanged: what `retryable` says
+  // Made again unchanged: what `retryable` says. Of a call that may have had its effect, only where
+  // its tool can be called twice.
+  bool same_call_may_work(bool is_idempotent) const;
 };
 
 // One row for each tool.* code.
@@ -35,7 +37,10 @@ std::string_view to_string(Phase phase);
 // "[tool_error]" and its four lines, without a final newline. `message` and `suggestion` become one
 // line each and are cut at 2,000 bytes; an empty suggestion is the category's. Secrets are the
 // caller's to remove.
-std::string error_block(agent::Code code, std::string_view message, std::string_view suggestion);
+std::string error_block(agent::Code code,
+                        std::string_view message,
+                        std::string_view suggestion,
+                        bool is_idempotent = false);
 
 // White space, line ends and control characters as single spaces; at most `limit` bytes.
 std::string one_line(std::string_view text, std::size_t limit = 2'000);

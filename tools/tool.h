@@ -90,7 +90,8 @@ struct Output {
   std::string help = {};            // for the user, where the failure ends the run
   std::optional<std::int64_t> exit_status = {};  // of its program; nullopt: none has ended
   bool task_failed = false;
-  bool is_fatal = false;  // the run cannot go on after it
+  bool is_fatal = false;    // the run cannot go on after it
+  bool idempotent = false;  // its tool is: a call that may be done can be made again
   // There is no result yet, and the run ends with this: the call goes on where the run does.
   std::optional<agent::Ending> suspended = {};
   std::vector<std::string> found_tools = {};  // that the model is to have from now on

@@ -304,6 +304,15 @@ bool Permissions::always_denies(std::string_view tool) const {
          std::ranges::none_of(ask_, names) && std::ranges::none_of(granted_, names);
 }
 
+bool Permissions::tells_apart(std::string_view written, std::string_view meant) const {
+  const auto tells = [&](const Permissions& above) { return above.tells_apart(written, meant); };
+  const auto is_apart = [&](const Rule& rule) {
+    return rule.tool.covers(written) && !rule.tool.covers(meant);
+  };
+  return std::ranges::any_of(above_, tells) || std::ranges::any_of(deny_, is_apart) ||
+         std::ranges::any_of(ask_, is_apart);
+}
+
 bool Permissions::covers(std::string_view rule, std::string_view tool, const Access& access) const {
   const auto parsed = parse({.text = std::string(rule), .origin = {}}, world_);
   const Call call{.tool = tool,

@@ -83,6 +83,9 @@ class Permissions {
   bool always_denies(std::string_view tool) const;
   // The same, and no rule that allows it would help.
   bool denies_by_rule(std::string_view tool) const;
+  // Whether a rule in `deny` or `ask` is about one tool and not about the other: who calls
+  // `written` is then not taken to mean `meant`.
+  bool tells_apart(std::string_view written, std::string_view meant) const;
   // Whether a rule that a person said yes to, or would have in `allow`, is about the call.
   bool covers(std::string_view rule, std::string_view tool, const Access& access) const;
   // Why rules of `deny` that name paths keep a file from being read, in a sentence; nullopt: they

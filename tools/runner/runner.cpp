@@ -62,6 +62,7 @@ Done call_tool(Tool& tool,
   if (deserves_retry(tool, output) && clock.sleep_for(k_retry_delay, context.stop)) {
     output = call_once(tool, arguments, context);
   }
+  output.idempotent = tool.idempotent();
   const auto time = std::chrono::duration_cast<agent::Milliseconds>(clock.now() - begin);
   return {.output = std::move(output), .duration_ms = time.count()};
 }
@@ -76,10 +77,14 @@ std::string changes_by(const Tool& tool, const agent::Json& arguments, const Cal
 }
 
 Output unknown_tool(std::string_view name, const std::set<std::string, std::less<>>& names) {
+  const std::vector<std::string_view> all(names.begin(), names.end());
+  const auto meant = agent::nearest(agent::prefix(name, 100), all);
   return failure(Code::tool_not_found,
                  agent::is_blank(name)
                      ? std::string("a call without a name")
-                     : fmt::format("there is no tool `{}`", agent::prefix(name, 100)),
+                     : fmt::format("there is no tool `{}`{}",
+                                   agent::prefix(name, 100),
+                                   meant ? fmt::format("; did you mean `{}`?", *meant) : ""),
                  names.empty() ? "You have no tools; answer without one."
                                : fmt::format("Use one of: {}.", fmt::join(names, ", ")));
 }
@@ -175,6 +180,9 @@ class Runner::Round {
     if (*name == call.name) {
       add(std::span(&*name, 1), "called");
     }
+    if (*name != call.name && is_told_apart(call.name, *name)) {
+      return misnamed(call);
+    }
     if (const auto done = take_arguments(prepared, call.arguments); !done) {
       prepared.rejected = failure(done.error());
       return prepared;
@@ -201,6 +209,11 @@ class Runner::Round {
     if (!added.empty()) {
       watcher_.added(added, reason);
     }
+  }
+
+  bool is_told_apart(std::string_view written, std::string_view meant) const {
+    const Permissions* const permissions = runner_.options_.permissions;
+    return permissions != nullptr && permissions->tells_apart(written, meant);
   }
 
   Prepared misnamed(const agent::ToolCall& call) const {

@@ -110,11 +110,12 @@ class Runner final : public agent::Toolbox {
   // permission is judged once more when the call starts, since the calls before it may have changed
   // what it is about: what is denied then does not run, and what needs another yes is asked for
   // then, with the same ends for it and those after it. Hooks are not asked again. A name is never
-  // repaired into a call that is denied or asked for. Neighbours that are all
-  // parallel run side by side, at most eight; any other call runs alone. A call that has not begun
-  // when `stop` is requested, or that the watcher refuses, is tool.cancelled, and so are those
-  // after it. Idempotent tools get one more try half a second after a failure of the system. A
-  // tool may ask for a corrected call three times in a run; then that is tool.failed.
+  // repaired into a call that is denied or asked for, nor where a rule that does so is about the
+  // name as it was written. Neighbours that are all parallel run side by side, at most eight; any
+  // other call runs alone. A call that has not begun when `stop` is requested, or that the watcher
+  // refuses, is tool.cancelled, and so are those after it. Idempotent tools get one more try half a
+  // second after a failure of the system. A tool may ask for a corrected call three times in a run;
+  // then that is tool.failed.
   std::vector<agent::ToolResult> run(std::span<const agent::ToolCall> calls,
                                      agent::ToolWatcher& watcher,
                                      std::stop_token stop,

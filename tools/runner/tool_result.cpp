@@ -99,7 +99,8 @@ agent::ToolResult ResultMaker::make(const std::string& call_id,
     }
     block = error_block(*output.code,
                         is_fenced ? k_in_the_fence : std::string_view(result.message),
-                        clean(output.suggestion, fence));
+                        clean(output.suggestion, fence),
+                        output.idempotent);
   }
   output.text = clean(output.text, fence);
   put_content(result, output, block, fence);

@@ -54,13 +54,24 @@ TEST_CASE("feedback: what is refused says so, and what is left to do", "[tools]"
         "A person has to allow this and nobody is there. Go on without it.");
 }
 
+TEST_CASE("feedback: of what may be done it is said", "[tools]") {
+  for (const Code code : {Code::tool_timeout, Code::tool_interrupted}) {
+    CHECK(tools::category(code).suggestion.contains("effect"));
+    CHECK_FALSE(tools::category(code).same_call_may_work(false));
+    CHECK(tools::category(code).same_call_may_work(true));
+  }
+}
+
 TEST_CASE("feedback: the block has its tag and four lines", "[tools]") {
   CHECK(tools::error_block(Code::tool_timeout, "took longer\nthan 2s", "Do\tless.") ==
         "[tool_error]\n"
         "category: timeout\n"
         "error: took longer than 2s\n"
         "suggestion: Do less.\n"
-        "retryable: true");
+        "retryable: false");
+  CHECK(tools::error_block(Code::tool_timeout, "took longer", "Do less.", true)
+            .ends_with("retryable: true"));
+  CHECK(tools::error_block(Code::tool_network, "unreachable", "Look.").ends_with("true"));
   CHECK(tools::error_block(Code::tool_not_found, "", "") ==
         "[tool_error]\n"
         "category: not_found\n"

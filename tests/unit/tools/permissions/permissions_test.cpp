@@ -323,6 +323,18 @@ TEST_CASE("permissions: auto allows what is confined to reading and the workspac
   }
 }
 
+TEST_CASE("permissions: a name that a rule is about is not taken for another one", "[tools]") {
+  const Place place;
+  PermissionSpec spec;
+  spec.deny = rules({"mcp__c__del_all", "mcp__d__*"});
+  spec.ask = rules({"mcp__c__keep(*)"});
+  const Permissions some = place.permissions(spec);
+  CHECK(some.tells_apart("mcp__c__del_all", "mcp__c__Del_All"));
+  CHECK(some.tells_apart("mcp__c__keep", "mcp__c__Keep"));
+  CHECK_FALSE(some.tells_apart("mcp__c__get", "mcp__c__Get"));
+  CHECK_FALSE(some.tells_apart("mcp__d__get", "mcp__d__Get"));  // which the rule is about, too
+}
+
 TEST_CASE("permissions: a tool that nothing can allow is not offered", "[tools]") {
   const Place place;
   PermissionSpec spec;

@@ -69,7 +69,8 @@ struct Case {
   explicit Case(bool fail_on_denied = false) {
     agent::PermissionSpec spec{.standard = agent::PermissionSpec::Standard::ask};
     spec.allow = {{"read_file", "test"}};
-    spec.deny = {{"write_file(locked)", "test"}, {"write_file(secret/**)", "test"}};
+    spec.deny = {
+        {"write_file(locked)", "test"}, {"write_file(secret/**)", "test"}, {"Read-File", "test"}};
     auto made = tools::Permissions::create(
         spec, {.cwd = folder.path(), .temporary = {}, .home = {}, .confined = {}, .guarded = {}});
     permissions = std::make_unique<tools::Permissions>(std::move(*made));
@@ -199,6 +200,20 @@ TEST_CASE("approval: what is denied is never asked", "[tools]") {
   CHECK(person.log == Log{"end 1"});
   CHECK(results[0].status == ToolStatus::denied);
   CHECK(results[0].fatal == fails);
+}
+
+TEST_CASE("approval: a name that a rule is about is not repaired", "[tools]") {
+  const Case world;
+  Person person({});
+  ToolCall denied = Case::read("1");
+  denied.name = "Read-File";
+  ToolCall odd = Case::read("2");
+  odd.name = "READ-FILE";
+  const auto results = world.run({denied, odd}, person);
+  CHECK(results[0].code == Code::tool_not_found);
+  CHECK(results[0].name == "Read-File");
+  CHECK(results[1].name == "read_file");
+  CHECK(results[1].code != Code::tool_not_found);
 }
 
 TEST_CASE("approval: what a call has changed counts for the next one", "[tools]") {
