@@ -229,10 +229,16 @@ Reaction McpDialogue::call(const Message& message, bool is_stateless) const {
   const std::string name(agent::text_at(message.body, "name"));
   const auto tool = std::ranges::find(tools_, name, &ServedTool::name);
   if (tool == tools_.end()) {
+    std::vector<std::string_view> names;
+    std::ranges::transform(tools_, std::back_inserter(names), &ServedTool::name);
+    const auto meant = agent::nearest(agent::prefix(name, 100), names);
     return refused(message.id,
                    tools::mcp::k_invalid_params,
-                   name.empty() ? std::string("a call without a `name`")
-                                : fmt::format("there is no tool `{}`", agent::one_line(name, 60)));
+                   name.empty()
+                       ? std::string("a call without a `name`")
+                       : fmt::format("there is no tool `{}`{}",
+                                     agent::one_line(name, 60),
+                                     meant ? fmt::format("; did you mean `{}`?", *meant) : ""));
   }
   const Json* arguments = agent::find(message.body, "arguments");
   if (arguments != nullptr && !arguments->is_object()) {

@@ -150,6 +150,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(200)
         elif behaviour == "refuses what it asked for" and "method" not in asked.json:
             self.send(500, b"no room")
+        elif asked.name == "notifications/initialized" and behaviour.startswith("hears of the end of the handshake") and (
+                "forgets" not in behaviour or self.server.sessions > 1):
+            if behaviour.endswith("with a stream that stays open"):
+                self.open_stream()
+                self.server.is_late = not self.server.listed.wait(5)
+            self.wait_until_cut()
         elif "id" not in asked.json or "method" not in asked.json:
             self.send(202)
         elif asked.name == "server/discover":
@@ -181,6 +187,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                                 "serverInfo": {"name": "fake", "version": "1"}})
 
     def answer_list(self, asked):
+        self.server.is_late |= self.server.cut.is_set()
+        self.server.listed.set()
         tools = [tool("f"), tool("g")]
         if self.waits_for_a_change() and self.server.called.is_set():
             tools = [tool("h"), *tools]
@@ -320,7 +328,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.open_stream()
             self.wfile.write(b"retry: 10\n")
             self.event("", id="first")
-        elif behaviour == "forgets its session" and server.calls == 2:
+        elif (behaviour == "forgets its session" and server.calls == 2) or (
+                behaviour.endswith("and forgets its session") and server.calls == 1 and "handshake" in behaviour):
             server.sessions += 1
             self.error(asked, -32001, "Session not found", status=404)
         elif behaviour == "forgets its session, and calls that a bad request" and server.calls == 2:
@@ -474,7 +483,8 @@ class Server(http.server.ThreadingHTTPServer):
         self.listens = 0
         self.open_id = self.stream = None
         self.took = []
-        self.called, self.working, self.answered, self.cut = (threading.Event() for _ in range(4))
+        self.called, self.working, self.answered, self.cut, self.listed = (threading.Event() for _ in range(5))
+        self.is_late = False
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def has_sessions(self):
@@ -677,6 +687,13 @@ ROWS = {
     "looks at the revision of every request": dict(GOOD),
     "has no answer to what it does not know": dict(GOOD),
     "says no of no id": dict(calls=["f"], results=["says: bad call (-32600)"], failed=["mcp.tool_call"], check=times("tools/call", 1)),
+    **{f"hears of the end of the handshake {how}": dict(
+        GOOD, settings=settings, check=lambda row: "waited for longer than it may" if SERVERS[
+            row.behaviour].is_late else None)
+       for how, settings in (("and says nothing", START), ("with a stream that stays open", "timeouts: {start: 30s}"))},
+    "hears of the end of the handshake and says nothing, and forgets its session": dict(
+        calls=["f"], settings="timeouts: {start: 20s, call: 2s}", results=["did not answer within 2s"],
+        check=times("initialize", 2)),
     "is busy for ever": dict(code=69, said="HTTP status 429: busy", check=is_asked(4)),
     "is busy until nobody knows": dict(code=69, said="HTTP status 429: busy", check=all_of(
         is_asked(4), lambda row: f"it says {row.said}" if "asked again" in row.said else None)),

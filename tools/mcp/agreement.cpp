@@ -138,6 +138,14 @@ Result<Agreement> session_agreement(const Message& answer, std::string_view name
                        fmt::format("the MCP server `{}` refuses: {}", name, shown_error(answer)));
   }
   const std::string_view revision = agent::text_at(answer.body, "protocolVersion");
+  if (revision == k_stateless) {
+    return agent::fail(
+        Code::mcp_initialization,
+        fmt::format("the MCP server `{}` answers `initialize` with revision `{}`, which has no "
+                    "handshake, and has not answered `server/discover` as that revision says",
+                    name,
+                    revision));
+  }
   if (std::ranges::find(k_with_session, revision) == k_with_session.end()) {
     return agent::fail(
         Code::mcp_initialization,

@@ -266,6 +266,13 @@ std::string clean_lines(std::string_view text) {
   return lines;
 }
 
+std::string shown_default(const Field& field) {
+  if (field.type() == "boolean") {
+    return field.standard->get<bool>() ? "yes" : "no";
+  }
+  return shown(agent::dump(*field.standard));
+}
+
 Question question_of(const std::string& who, std::string_view message, const Field& field) {
   const std::string_view title = agent::text_at(*field.schema, "title", field.name);
   const std::string_view description = agent::text_at(*field.schema, "description");
@@ -289,10 +296,22 @@ Question question_of(const std::string& who, std::string_view message, const Fie
   return {.text = std::move(text),
           .options = std::move(options),
           .who = who,
-          .enter = field.standard != nullptr ? shown(agent::dump(*field.standard))
+          .enter = field.standard != nullptr ? shown_default(field)
                    : field.is_required       ? ""
                                              : "left out",
           .may_leave = true};
+}
+
+// Why what was typed does not fit, for who typed it; empty: it does.
+std::string told_problem(const Field& field, const Json& value) {
+  const std::string problem = field.problem_of(value);
+  const auto choices = choices_of(field);
+  const bool is_one = value.is_boolean() ||
+                      (value.is_string() && std::ranges::find(choices,
+                                                              value.get_ref<const std::string&>(),
+                                                              &Choice::value) != choices.end());
+  const bool is_no_choice = field.type() != "array" && !choices.empty() && !is_one;
+  return !problem.empty() && is_no_choice ? "it is none of the choices" : problem;
 }
 
 // The value, or nothing where it is left out. Else what the server is answered to its question.
@@ -313,7 +332,7 @@ std::expected<std::optional<Json>, Json> ask_for(Questioner& questioner,
       return std::nullopt;
     }
     Json value = value_of(field, *said);
-    const std::string problem = said->empty() ? "nothing was said" : field.problem_of(value);
+    const std::string problem = said->empty() ? "nothing was said" : told_problem(field, value);
     if (problem.empty()) {
       return value;
     }

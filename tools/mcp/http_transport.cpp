@@ -36,6 +36,7 @@ using Kind = Message::Kind;
 
 constexpr Milliseconds k_year = std::chrono::hours(24 * 365);  // no end, for clocks
 constexpr Milliseconds k_short{30'000};                        // for what nobody waits for
+constexpr Milliseconds k_told{10'000};                         // that a handshake is over
 constexpr Milliseconds k_farewell{2'000};                      // for the end of a session
 constexpr Milliseconds k_longest_pause{60'000};
 constexpr Milliseconds k_ears{
@@ -43,6 +44,7 @@ constexpr Milliseconds k_ears{
 constexpr int k_most_unheard = 3;  // in a row, before a person is told
 constexpr int k_most_fruitless = 5;  // times that a stream is taken up again, and says nothing
 constexpr std::string_view k_cancelled = "notifications/cancelled";
+constexpr std::string_view k_initialized = "notifications/initialized";
 constexpr std::int64_t k_no_session = -32000;
 constexpr std::string_view k_first_with_version = "2025-06-18";  // in a header
 
@@ -183,7 +185,10 @@ class HttpTransport final : public Transport {
   ~HttpTransport() override;
 
   void send(Outgoing message) override;
-  void agree(const Agreement& agreement, std::string notification, std::stop_token stop) override;
+  void agree(const Agreement& agreement,
+             std::string notification,
+             std::chrono::steady_clock::time_point until,
+             std::stop_token stop) override;
   void keep_asking(std::function<Outgoing()> next) override;
   void cancel(std::int64_t id, std::string notification) override;
   void close() override;
@@ -224,6 +229,7 @@ class HttpTransport final : public Transport {
   agent::HttpRequest post(const Outgoing& message);
   bool ask_and_hear(const Outgoing& message, const std::stop_token& stop);
   void listen(const std::stop_token& stop);
+  void note_told();
   void note_ears();
   void listen_for_all(const std::stop_token& stop);
   Result<HttpResponse> take_up(HttpReception& reception,
@@ -247,6 +253,7 @@ class HttpTransport final : public Transport {
   bool is_older_form_;
   bool has_stream_ended_ = false;        // of the older form
   std::optional<Error> stream_failure_;  // why it is none
+  bool is_told_ = false;                 // what has been agreed, or will not listen to that
   bool has_ears_ = false;                // or the server offers no stream of what it says itself
   bool is_closed_ = false;
   std::list<Task> tasks_;
@@ -311,22 +318,35 @@ void HttpTransport::send(Outgoing message) {
   }
 }
 
+// Whether it likes to be told is nobody's business: a body that stays open is not waited for.
 void HttpTransport::agree(const Agreement& agreement,
                           std::string notification,
+                          std::chrono::steady_clock::time_point until,
                           std::stop_token stop) {
-  {
-    const std::lock_guard lock(mutex_);
-    agreement_ = agreement;
-  }
-  if (notification.empty()) {
+  std::unique_lock lock(mutex_);
+  agreement_ = agreement;
+  if (notification.empty() || is_closed_) {
     return;
   }
-  perform({.text = std::move(notification), .method = "notifications/initialized"}, stop);
-  std::unique_lock lock(mutex_);
+  is_told_ = false;
+  Outgoing told{.text = std::move(notification), .method = std::string(k_initialized)};
+  start(0, [this, told = std::move(told)](const std::stop_token& ends) {
+    perform(told, ends);
+    note_told();
+  });
+  changed_.wait_until(lock, stop, std::min(until, std::chrono::steady_clock::now() + k_told), [&] {
+    return is_told_ || is_closed_;
+  });
   if (!is_closed_ && !is_older_form_) {
     start(0, [this](const std::stop_token& ends) { listen(ends); });
     changed_.wait_for(lock, stop, k_ears, [&] { return has_ears_ || is_closed_; });
   }
+}
+
+void HttpTransport::note_told() {
+  const std::lock_guard lock(mutex_);
+  is_told_ = true;
+  changed_.notify_all();
 }
 
 void HttpTransport::keep_asking(std::function<Outgoing()> next) {
@@ -492,6 +512,10 @@ void HttpTransport::perform(const Outgoing& message, const std::stop_token& stop
   request.timeouts.request = is_farewell       ? k_farewell
                              : message.id == 0 ? k_short
                                                : endpoint_.longest;
+  const std::function<void()> on_accepted = [this] { note_told(); };
+  if (message.method == k_initialized) {
+    request.on_accepted = &on_accepted;
+  }
   const auto response = exchange(std::move(request), reception, stop, is_farewell);
   if (stop.stop_requested()) {
     return;  // nobody waits

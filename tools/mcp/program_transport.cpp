@@ -35,6 +35,7 @@ class ProgramTransport final : public Transport {
   void send(Outgoing message) override { program_->write(std::move(message.text)); }
   void agree(const Agreement& /*agreement*/,
              std::string notification,
+             std::chrono::steady_clock::time_point /*until*/,
              std::stop_token /*stop*/) override {
     if (!notification.empty()) {
       program_->write(std::move(notification));

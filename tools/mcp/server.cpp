@@ -175,12 +175,19 @@ Result<Server::Connected> Server::connect(Milliseconds start, const std::stop_to
 
 // All attempts together have as long as one may take: one that hangs is not waited for again.
 Result<Server::Connected> Server::connect_in_time(
-    const std::stop_token& stop, const std::function<bool(const agent::Error&)>& may_be_again) {
-  const auto ends = Steady::now() + spec_.start;
+    Milliseconds most,
+    const std::stop_token& stop,
+    const std::function<bool(const agent::Error&)>& may_be_again) {
+  const auto ends = Steady::now() + most;
   Milliseconds waited{0};
+  std::optional<agent::Error> before;
   for (int attempt = 1;; ++attempt) {
     const auto left = std::chrono::ceil<Milliseconds>(ends - Steady::now());
-    auto connected = connect(attempt == 1 ? spec_.start : left, stop);
+    auto connected = connect(attempt == 1 ? most : left, stop);
+    const bool is_cut_short = !connected && before && Steady::now() >= ends;
+    if (is_cut_short && !stop.stop_requested()) {
+      return agent::fail(*std::move(before));  // what was left of the time says nothing
+    }
     if (connected || connected.error().code == Code::run_cancelled ||
         !may_be_again(connected.error())) {
       return connected;
@@ -190,6 +197,7 @@ Result<Server::Connected> Server::connect_in_time(
       return connected;
     }
     waited += *delay;
+    before = std::move(connected).error();
   }
 }
 
@@ -218,8 +226,8 @@ Result<std::unique_ptr<Transport>> Server::open(Transport::Listener&& listener) 
 
 Result<void> Server::start(const std::stop_token& stop) {
   const auto ends = Steady::now() + spec_.start;
-  auto connected =
-      connect_in_time(stop, [](const agent::Error& error) { return asks_for_time(error); });
+  auto connected = connect_in_time(
+      spec_.start, stop, [](const agent::Error& error) { return asks_for_time(error); });
   if (!connected) {
     agent::Error error = std::move(connected).error();
     if (error.code == Code::mcp_connection && error.help.empty() && spec_.is_program() &&
@@ -322,7 +330,7 @@ Result<void> Server::read_tools(const std::vector<Json>& items,
 void Server::read_tool(const Json& item, const std::string& name) {
   std::string parameters = parameters_of(item);
   if (parameters.empty() || parameters.size() > k_most_schema) {
-    note_unusable(fmt::format("the schema of `{}` is {}",
+    note_unusable(fmt::format("the tool `{}` is left out: its schema is {}",
                               agent::one_line(name, 60),
                               parameters.empty() ? "not that of an object" : "too large"));
   } else if (!is_wanted(spec_.tools, name)) {
@@ -458,13 +466,14 @@ void Server::note_unchecked(const std::string& name, const std::string& paramete
 }
 
 // One caller starts it, the others wait.
-Result<std::shared_ptr<Session>> Server::living_session(const std::stop_token& stop) {
+Result<std::shared_ptr<Session>> Server::living_session(Milliseconds most,
+                                                        const std::stop_token& stop) {
   const std::lock_guard lock(mutex_);
   if (session_->is_over()) {
     if (session_->lost_by() == 0) {  // else calls that it took are still waited for
       take_changes();
     }
-    TRY_ASSIGN(Connected connected, start_again(stop));
+    TRY_ASSIGN(Connected connected, start_again(std::min(most, spec_.start), stop));
     session_ = std::move(connected.session);
     definitions_.clear();
     for (const Json& item : connected.tools) {
@@ -475,7 +484,7 @@ Result<std::shared_ptr<Session>> Server::living_session(const std::stop_token& s
   return session_;
 }
 
-Result<Server::Connected> Server::start_again(const std::stop_token& stop) {
+Result<Server::Connected> Server::start_again(Milliseconds most, const std::stop_token& stop) {
   const ServerPlace place = spec_.url.empty() ? options_.place_of(spec_) : ServerPlace();
   const auto changed = place.changed ? place.changed() : std::filesystem::path();
   if (!changed.empty()) {
@@ -487,7 +496,7 @@ Result<Server::Connected> Server::start_again(const std::stop_token& stop) {
                     agent::one_line(changed.string(), 200)),
         "where the server itself writes that file, name it in `write` of its `sandbox`");
   }
-  return connect_in_time(stop, [](const agent::Error&) { return true; });
+  return connect_in_time(most, stop, [](const agent::Error&) { return true; });
 }
 
 void Server::take_changes() {
@@ -627,7 +636,7 @@ Result<Json> Server::ask(Session& session, Question question, const Waiting& wai
 }
 
 // What `ask` makes of the session that is alive, which it may do again where the server has not
-// taken it. All of that has the time of one call, but for a new start, which has its own.
+// taken it. All of that has the time of one call, a new start included.
 Result<Json> Server::answered(const Asking& ask,
                               std::function<void(std::string_view)> on_progress,
                               const std::stop_token& stop) {
@@ -637,9 +646,11 @@ Result<Json> Server::answered(const Asking& ask,
                   .on_progress = std::move(on_progress)};
   Milliseconds waited{0};
   for (int attempt = 1;; ++attempt) {
-    TRY_ASSIGN(const auto session, living_session(stop));
-    TRY(check_may_ask());  // both may have taken long
     const auto begins = Steady::now();
+    TRY_ASSIGN(const auto session, living_session(waiting.most - waiting.spent, stop));
+    TRY(check_may_ask());  // both may have taken long
+    waiting.spent += std::chrono::ceil<Milliseconds>(Steady::now() - begins);
+    const auto asks = Steady::now();
     auto result = ask(*session, waiting);
     if (result) {
       return result;
@@ -648,7 +659,7 @@ Result<Json> Server::answered(const Asking& ask,
     if (!delay) {
       return result;
     }
-    waiting.spent += std::chrono::ceil<Milliseconds>(Steady::now() - begins) + *delay;
+    waiting.spent += std::chrono::ceil<Milliseconds>(Steady::now() - asks) + *delay;
     if (waiting.spent >= waiting.most) {
       return agent::fail(without_time(std::move(result).error()));
     }

@@ -108,10 +108,13 @@ class Server {
   agent::Result<Connected> connect(agent::Milliseconds start, const std::stop_token& stop);
   // `may_be_again`: whether it is tried again after that error.
   agent::Result<Connected> connect_in_time(
-      const std::stop_token& stop, const std::function<bool(const agent::Error&)>& may_be_again);
+      agent::Milliseconds most,
+      const std::stop_token& stop,
+      const std::function<bool(const agent::Error&)>& may_be_again);
   agent::Result<std::unique_ptr<Transport>> open(Transport::Listener&& listener) const;
-  agent::Result<std::shared_ptr<Session>> living_session(const std::stop_token& stop);
-  agent::Result<Connected> start_again(const std::stop_token& stop);
+  agent::Result<std::shared_ptr<Session>> living_session(agent::Milliseconds most,
+                                                         const std::stop_token& stop);
+  agent::Result<Connected> start_again(agent::Milliseconds most, const std::stop_token& stop);
   void take_changes();
   void count_unasked(std::string_view why);  // a literal
   agent::Json elicit(const agent::Json& params, const std::stop_token& stop);

@@ -72,8 +72,8 @@ std::vector<ServerCheck> Server::check(const std::stop_token& stop) {
     checks.push_back(wrong("tools",
                            {.code = Code::mcp_other,
                             .message = sentence,
-                            .help = "mend it in the server, or leave the tool out: `tools: "
-                                    "[\"!NAME\"]`"}));
+                            .help = "mend it in the server, or in `tools` of the agent file: "
+                                    "`!NAME` leaves a tool out"}));
   }
   checks.push_back(check_life(session, waiting));
   checks.push_back(check_same_tools(session, waiting));

@@ -26,6 +26,7 @@ using Kind = Message::Kind;
 
 // A server of the older kind need not answer what it does not know.
 constexpr Milliseconds k_probe{3'000};
+constexpr Milliseconds k_withdrawal{1'000};  // for prompts to leave the terminal
 constexpr std::size_t k_most_pages = 1'000;
 constexpr std::size_t k_most_asked = 100;  // questions to the person, in one session
 
@@ -157,12 +158,12 @@ Result<void> Session::negotiate(Begin begin, Steady::time_point ends, const std:
   std::optional<Error> refusal;  // of the handshake, while the question is open
   const auto shake_hands = [&] {
     agreement_ = {};
-    transport_->agree(agreement_, {}, stop);
+    transport_->agree(agreement_, {}, ends, stop);
     handshake = send({.method = "initialize", .params = mcp::handshake(options_.version)});
   };
   if (begin == Begin::question) {
     agreement_ = newest_agreement();
-    transport_->agree(agreement_, {}, stop);
+    transport_->agree(agreement_, {}, ends, stop);
     question = send({.method = "server/discover", .params = Json::object()});
   } else {
     shake_hands();
@@ -171,7 +172,7 @@ Result<void> Session::negotiate(Begin begin, Steady::time_point ends, const std:
     const auto until = handshake != 0 ? ends : probe_ends;
     TRY_ASSIGN(const auto answer, first_answer(until, stop));
     if (answer) {
-      auto agreed = accept(*answer, answer->id == handshake, stop);
+      auto agreed = accept(*answer, answer->id == handshake, ends, stop);
       if (agreed && *agreed) {
         return {};
       }
@@ -239,6 +240,7 @@ bool Session::is_open(std::int64_t id) const {
 // False: it was the first question, and the server is of the older kind.
 Result<bool> Session::accept(const Answered& answer,
                              bool is_handshake,
+                             Steady::time_point ends,
                              const std::stop_token& stop) {
   const auto& failure = answer.open.failure;
   if (failure && (is_handshake || failure->http_status == 0 || says_no_kind(*failure))) {
@@ -258,7 +260,7 @@ Result<bool> Session::accept(const Answered& answer,
     }
     agreement_ = *agreement;
   }
-  transport_->agree(agreement_, std::move(notification), stop);
+  transport_->agree(agreement_, std::move(notification), ends, stop);
   return true;
 }
 
@@ -414,7 +416,13 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
     stop_asking();
   }
   const bool is_stopped = waiting.stop.stop_requested();
+  const bool is_silent = Steady::now() < ends;
   std::string asked = is_stopped ? asked_for_token() : "";
+  if (!settled.is_settled() && !is_gone) {
+    cancel(id, is_stopped ? "the run is ending" : "it took too long");
+  }
+  // What the call comes to is not to be read as a part of a prompt.
+  changed_.wait_for(lock, k_withdrawal, [&] { return asking_ == 0 || may_ask(); });
   lock.unlock();
   if (settled.answer && settled.answer->kind == Kind::result) {
     return std::move(settled.answer->body);
@@ -428,11 +436,10 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
   if (is_gone) {
     return agent::fail(ended_error(Code::mcp_transport));
   }
-  cancel(id, is_stopped ? "the run is ending" : "it took too long");
   if (is_stopped) {
     return agent::fail(Code::run_cancelled, "the call was interrupted", std::move(asked));
   }
-  return agent::fail(silence_error(Steady::now() < ends, waiting));
+  return agent::fail(silence_error(is_silent, waiting));
 }
 
 Error Session::silence_error(bool is_silent, const Waiting& waiting) const {
@@ -447,8 +454,8 @@ Error Session::silence_error(bool is_silent, const Waiting& waiting) const {
                               is_silent ? "silence" : "call")};
 }
 
+// Under mutex_.
 void Session::cancel(std::int64_t id, std::string_view reason) {
-  const std::lock_guard lock(mutex_);
   if (transport_) {
     transport_->cancel(id,
                        notification_text("notifications/cancelled",

@@ -153,6 +153,7 @@ class Session {
   bool is_open(std::int64_t id) const;
   agent::Result<bool> accept(const Answered& answer,
                              bool is_handshake,
+                             std::chrono::steady_clock::time_point ends,
                              const std::stop_token& stop);
   agent::Result<ItemList> pages(std::string_view method,
                                 std::string_view member,

@@ -239,8 +239,11 @@ Output output_of_contents(const Json& result, const fs::path& folder) {
 Output failure_of(const agent::Error& error) {
   const bool is_cancelled =
       error.code == agent::Code::run_cancelled || error.code == agent::Code::guardrail_killed;
-  Output output =
-      failure(is_cancelled ? agent::Code::tool_cancelled : error.code, error.message, error.help);
+  // Of one that took too long the help is about a key of the agent file, which is the user's.
+  const bool is_for_model = error.code != agent::Code::tool_timeout;
+  Output output = failure(is_cancelled ? agent::Code::tool_cancelled : error.code,
+                          error.message,
+                          is_for_model ? error.help : "");
   output.help = error.help;
   output.quotes = !is_cancelled && error.code != agent::Code::tool_invalid_parameters;
   return output;

@@ -6,6 +6,7 @@
 #include "tools/mcp/message.h"
 #include "tools/process/program_runner.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,9 +44,11 @@ class Transport {
   // Does not wait. Thread-safe, as the rest is.
   virtual void send(Outgoing message) = 0;
   // From now on the server is spoken to in these terms. `notification` (empty: none) is what tells
-  // it so, and is there before anything that is sent later.
+  // it so, and is there before anything that is sent later: but for a server that has not taken it
+  // by `until`.
   virtual void agree(const Agreement& agreement,
                      std::string notification,
+                     std::chrono::steady_clock::time_point until,
                      std::stop_token stop) = 0;
   // Sends a request whose answer, as long as the session lasts, is what the server says by itself.
   // `next` makes it: where its stream breaks, there is another one. Only after agree().

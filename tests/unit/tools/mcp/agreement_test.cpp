@@ -92,6 +92,10 @@ TEST_CASE("agreement: revisions with a handshake") {
     CAPTURE(body);
     CHECK_FALSE(tools::mcp::session_agreement(result(body), "s"));
   }
+  const auto stateless =
+      tools::mcp::session_agreement(result({{"protocolVersion", "2026-07-28"}}), "s");
+  CHECK(stateless.error().message.ends_with(
+      "has not answered `server/discover` as that revision says"));
   const auto refused = tools::mcp::session_agreement(error(-32000), "s");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().message == "the MCP server `s` refuses: no\\n (-32000)");

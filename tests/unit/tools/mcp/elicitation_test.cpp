@@ -113,7 +113,11 @@ TEST_CASE("elicitation: what does not fit is asked again, with the reason, ten t
   CHECK(answer_of(&person, params) == k_decline);
   REQUIRE(person.asked.size() == 10);
   CHECK_THAT(person.asked.front().text, !Catch::Contains("does not fit"));
-  CHECK_THAT(person.asked.back().text, Catch::Contains("That does not fit: must"));
+  const bool has_choices = std::string_view(row.schema).contains(R"("enum": ["a", "b"])") ||
+                           std::string_view(row.typed) == "perhaps";
+  CHECK_THAT(person.asked.back().text,
+             Catch::Contains(has_choices ? "That does not fit: it is none of the choices"
+                                         : "That does not fit: must"));
 }
 
 TEST_CASE("elicitation: a message is shown whole, or nobody is asked") {

@@ -63,7 +63,10 @@ class Wire {
    public:
     explicit End(Wire& wire) : wire_(wire) {}
     void send(tools::mcp::Outgoing message) override { wire_.take(message.text); }
-    void agree(const tools::mcp::Agreement&, std::string, std::stop_token) override {}
+    void agree(const tools::mcp::Agreement&,
+               std::string,
+               std::chrono::steady_clock::time_point,
+               std::stop_token) override {}
     void cancel(std::int64_t, std::string notification) override { wire_.take(notification); }
     void keep_asking(std::function<tools::mcp::Outgoing()> next) override {
       send(next());
