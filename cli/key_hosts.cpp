@@ -195,6 +195,14 @@ void Company::hear(const agent::AgentSpec& agent) {
   }
 }
 
+Company Company::of(std::span<const agent::AgentSpec* const> agents) {
+  Company company;
+  for (const agent::AgentSpec* agent : agents) {
+    company.add(*agent);
+  }
+  return company;
+}
+
 KeyRequests::KeyRequests(KeyHosts hosts, const agent::AgentSpec& agent, Company company)
     : hosts_(std::move(hosts)), agent_(agent), company_(std::move(company)) {
   if (company_.has_network()) {
@@ -269,11 +277,21 @@ void KeyRequests::add_servers() {
     add_uses(company_.texts(), KeyRequest::Place::told);
     if (server.oauth && !server.oauth->issuer.empty()) {
       const auto issuer = providers::origin_of(server.oauth->issuer, Code::config_invalid);
+      const providers::Origin to =
+          issuer ? *issuer : providers::Origin{.text = server.oauth->issuer};
       for (const agent::EnvironmentUse& use : server.oauth->in_secret) {
         add({.variable = use.name,
-             .origin = issuer ? *issuer : providers::Origin{.text = server.oauth->issuer},
+             .origin = to,
              .place = KeyRequest::Place::client,
              .where = use.where});
+      }
+      for (const auto* uses : {&server.oauth->in_words, &server.in_url}) {
+        for (const agent::EnvironmentUse& use : *uses) {
+          add({.variable = use.name,
+               .origin = to,
+               .place = KeyRequest::Place::login,
+               .where = use.where});
+        }
       }
     }
   }

@@ -30,6 +30,7 @@ agent::Result<void> allow_settings(const UserSettings& settings, providers::KeyH
 // a task, an answer, a conversation that is handed over, a file of the work.
 class Company {
  public:
+  static Company of(std::span<const agent::AgentSpec* const> agents);
   void add(const agent::AgentSpec& agent);   // or a flow, with its commands
   void hear(const agent::AgentSpec& agent);  // that is not at work: what was said there before
 

@@ -40,6 +40,25 @@ tools::mcp::TraceContext trace_of(const McpWorld& world) {
       world.run_id.empty() ? agent::new_run_id() : world.run_id);
 }
 
+// To where the user lets the variables go.
+Result<void> check_uses(std::span<const agent::EnvironmentUse> uses,
+                        KeyRequest::Place place,
+                        const providers::KeyHosts& hosts,
+                        const std::string& address) {
+  if (uses.empty()) {
+    return {};
+  }
+  TRY_ASSIGN(const providers::Origin origin, providers::origin_of(address, Code::mcp_auth));
+  for (const agent::EnvironmentUse& use : uses) {
+    const KeyRequest request{
+        .variable = use.name, .origin = origin, .place = place, .where = use.where};
+    if (!hosts.allows(request)) {
+      return agent::fail(providers::refusal(request));
+    }
+  }
+  return {};
+}
+
 // A secret of the agent file goes to the issuer that it names beside it, which the user was asked
 // about before, and to where the user lets its variables go.
 Result<void> check_secret(const agent::McpOAuthSpec& spec,
@@ -60,19 +79,31 @@ Result<void> check_secret(const agent::McpOAuthSpec& spec,
                     origin.text),
         "take it from the environment (`${env:NAME}`), and allow that server by `key_hosts`");
   }
-  for (const agent::EnvironmentUse& use : spec.in_secret) {
-    const KeyRequest request{.variable = use.name,
-                             .origin = origin,
-                             .place = KeyRequest::Place::client,
-                             .where = use.where};
-    if (!hosts.allows(request)) {
-      return agent::fail(providers::refusal(request));
-    }
-  }
-  return {};
+  return check_uses(spec.in_secret, KeyRequest::Place::client, hosts, address);
 }
 
 }  // namespace
+
+std::string names_of_written_out(const agent::AgentSpec& agent) {
+  std::string names;
+  const auto add = [&](const std::string& more) {
+    names += (names.empty() || more.empty() ? "" : ", ") + more;
+  };
+  for (const agent::SubAgentSpec& sub : agent.sub_agents) {
+    if (sub.agent) {
+      add(sub.agent->mcp_servers.empty() ? std::string() : agent::shell_word(sub.agent->file));
+      add(names_of_written_out(*sub.agent));
+    }
+  }
+  return names;
+}
+
+std::string where_servers_are(const agent::AgentSpec& agent) {
+  const std::string others = names_of_written_out(agent);
+  return others.empty()
+             ? std::string("it names them under `mcp_servers`")
+             : "sub-agents in its file have; name one as the agent: " + agent::one_line(others);
+}
 
 Result<agent::McpServerSpec> find_mcp_server(const agent::AgentSpec& agent,
                                              const std::string& name) {
@@ -83,7 +114,8 @@ Result<agent::McpServerSpec> find_mcp_server(const agent::AgentSpec& agent,
         agent.mcp_servers, std::back_inserter(names), &agent::McpServerSpec::name);
     return agent::fail(Code::cli_usage,
                        fmt::format("the agent has no MCP server `{}`", agent::one_line(name, 60)),
-                       fmt::format("it has {}", fmt::join(names, ", ")));
+                       names.empty() ? where_servers_are(agent)
+                                     : fmt::format("it has {}", fmt::join(names, ", ")));
   }
   return *found;
 }
@@ -110,8 +142,14 @@ Result<oauth::OAuthOptions> oauth_options_of(const agent::McpServerSpec& server,
       .clock = &world.clock,
       .login_command = fmt::format(
           "errand mcp login {} {}", agent::shell_word(agent.file), agent::shell_word(server.name)),
-      .may_have_secret = [spec, hosts = world.key_hosts](const std::string& address) {
-        return check_secret(spec, hosts, address);
+      .may_have_secret =
+          [spec, hosts = world.key_hosts](const std::string& address) {
+            return check_secret(spec, hosts, address);
+          },
+      .may_be_told = [spec, in_url = server.in_url, hosts = world.key_hosts](
+                         const std::string& address) -> Result<void> {
+        TRY(check_uses(spec.in_words, KeyRequest::Place::login, hosts, address));
+        return check_uses(in_url, KeyRequest::Place::login, hosts, address);
       }};
 }
 

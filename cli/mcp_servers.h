@@ -20,6 +20,12 @@
 
 namespace cli {
 
+// The agents that are written out in its file, at any depth, and have servers: as they are named by
+// hand, in a list; empty: there are none.
+std::string names_of_written_out(const agent::AgentSpec& agent);
+// For the help on an agent that has no servers of its own.
+std::string where_servers_are(const agent::AgentSpec& agent);
+
 // cli.usage: it has none of that name.
 agent::Result<agent::McpServerSpec> find_mcp_server(const agent::AgentSpec& agent,
                                                     const std::string& name);

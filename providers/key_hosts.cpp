@@ -46,6 +46,8 @@ std::string sentence(const KeyRequest& request) {
       return fmt::format("a program that is given the value of {} could take it", name);
     case Place::told:
       return fmt::format("a program or web_fetch that is told the value of {} could take it", name);
+    case Place::login:
+      return fmt::format("a login would send the value of {}", name);
     case Place::client:
       return fmt::format("`oauth` would use the secret {} for a login", name);
   }

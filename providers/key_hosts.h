@@ -25,8 +25,9 @@ struct KeyRequest {
   // How the agent file names it. A text is all but what is named: the prompt, a tool, … A program
   // is one that is given the value and can reach the server. Told is a text, too, of which programs
   // or web_fetch come to hear that can reach the server. A client's is one that shows an
-  // authorization server who asks.
-  enum class Place : std::uint8_t { key, header, address, text, program, told, client };
+  // authorization server who asks; a login's is what else it is told with that, by `oauth` and by
+  // the address of the server that it is for.
+  enum class Place : std::uint8_t { key, header, address, text, program, told, client, login };
 
   std::string variable;
   Origin origin;

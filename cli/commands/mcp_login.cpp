@@ -2,6 +2,7 @@
 #include "agent/clock.h"
 #include "agent/duration.h"
 #include "agent/text.h"
+#include "cli/agents_at_work.h"
 #include "cli/browser.h"
 #include "cli/commands/commands.h"
 #include "cli/key_hosts.h"
@@ -28,6 +29,7 @@ using agent::Result;
 
 // What a login needs: the server, and the world that its requests go to.
 struct LoginWorld {
+  std::unique_ptr<FlowTree> tree;  // of all that work where the agent does
   agent::AgentSpec agent;
   agent::McpServerSpec server;
   agent::SystemClock clock = {};
@@ -36,7 +38,8 @@ struct LoginWorld {
 };
 
 Result<LoginWorld> login_world_of(const Parsed& parsed, Context& context) {
-  TRY_ASSIGN(agent::AgentSpec agent, load_by_hand(parsed.positionals[0], context));
+  TRY_ASSIGN(TeamByHand team, load_team_by_hand(parsed.positionals[0], context));
+  agent::AgentSpec agent = std::move(team.agent);
   hide_server_secrets(agent, context.environment, context.redactor);
   TRY_ASSIGN(agent::McpServerSpec server, find_mcp_server(agent, parsed.positionals[1]));
   if (server.is_program()) {
@@ -45,17 +48,24 @@ Result<LoginWorld> login_world_of(const Parsed& parsed, Context& context) {
                                    agent::one_line(server.name, 60)),
                        "what it needs to know is given to it by `env`");
   }
+  agent.mcp_servers = {server};
+  return LoginWorld{.tree = std::move(team.tree),
+                    .agent = std::move(agent),
+                    .server = std::move(server),
+                    .http = std::make_unique<providers::HttpClient>(context.environment),
+                    .hosts = providers::KeyHosts(context.environment)};
+}
+
+// What the server and those who make its logins are told goes where the user has said.
+Result<void> settle_keys(LoginWorld& world, const Parsed& parsed, Context& context) {
   auto settings = load_settings(context.environment, context.cwd);
   if (!settings) {
     return agent::fail(std::move(settings.error().front()));
   }
   TRY_ASSIGN(providers::KeyHosts hosts, key_hosts_of(parsed, context.environment));
   TRY(allow_settings(settings->user, hosts));
-  agent.mcp_servers = {server};
-  KeyRequests keys(std::move(hosts), agent);
-  if (!server.headers.empty()) {  // they go to the server, before and behind the login
-    keys.add_servers();
-  }
+  KeyRequests keys(std::move(hosts), world.agent, Company::of(agents_at_work(*world.tree)));
+  keys.add_servers();
   if (auto refused = settle(keys.take(),
                             {.redactor = context.redactor,
                              .cancellation = context.cancellation,
@@ -64,10 +74,8 @@ Result<LoginWorld> login_world_of(const Parsed& parsed, Context& context) {
       !refused.empty()) {
     return agent::fail(std::move(refused.front()));
   }
-  return LoginWorld{.agent = std::move(agent),
-                    .server = std::move(server),
-                    .http = std::make_unique<providers::HttpClient>(context.environment),
-                    .hosts = keys.hosts()};
+  world.hosts = keys.hosts();
+  return {};
 }
 
 Result<tools::oauth::OAuthOptions> login_options(LoginWorld& world, const Context& context) {
@@ -128,8 +136,13 @@ Result<int> command_mcp_login(const Parsed& parsed, Context& context) {
                                    agent::one_line(world.server.name, 60)),
                        "errand asks for its tokens by itself; `errand mcp test AGENT` tries that");
   }
+  TRY(settle_keys(world, parsed, context));
   TRY_ASSIGN(const auto options, login_options(world, context));
   TRY_ASSIGN(auto listener, tools::oauth::CallbackListener::open(port));
+  if (::isatty(STDERR_FILENO) == 1) {  // several requests come before there is an address to show
+    Terminal::say(fmt::format("Asking {} how one logs in there ...\n",
+                              agent::one_line(context.redactor.apply(world.server.url), 200)));
+  }
   const auto login = tools::oauth::log_in(
       options,
       {.listener = listener,

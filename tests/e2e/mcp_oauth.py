@@ -281,7 +281,7 @@ class Story:
 
 
 def missing(story):
-    story.expect(77, "tools", "agent.yaml", contains="/agent.yaml crm` makes one")
+    story.expect(77, "tools", "agent.yaml", contains="errand mcp login agent.yaml crm` makes one")
 
 
 def login_and_call(story):

@@ -118,12 +118,17 @@ Result<Login> log_in(const OAuthOptions& options,
                      const std::stop_token& stop) {
   const OAuthClient requests(*options.http, *options.clock, options.server, options.headers);
   const LoginStore store = login_store_of(options);
+  TRY(check_issuer(options));
   TRY_ASSIGN(Challenge challenge, requests.ask_for_challenge(stop));
   if (const auto before = store.load(); before && *before) {  // a damaged one is replaced
     challenge.scopes = united(challenge.scopes, (*before)->wanted);
   }
   TRY_ASSIGN(const Discovery found, requests.discover(challenge, options.spec.issuer, stop));
   TRY(check_server(found.server));
+  for (const std::string* endpoint :
+       {&found.server.authorization_endpoint, &found.server.token_endpoint}) {
+    TRY(check_may_tell(options, *endpoint));
+  }
   const std::string redirect = desk.listener.redirect();
   TRY_ASSIGN(const Client client, client_for(options, requests, found.server, redirect, stop));
   std::vector<std::string> scopes = scopes_to_ask_for(options, challenge, found.resource);

@@ -289,6 +289,7 @@ bool OAuthAuthorizer::is_final(std::string_view error) const {
 
 // With tokens, `login` has them.
 Result<TokenAnswer> OAuthAuthorizer::refresh(Login& login, const std::stop_token& stop) {
+  TRY(as_clause(check_may_tell(options_, login.token_endpoint)));
   TRY_ASSIGN(const Client client, as_clause(client_of(options_, login)));
   const Asking asking(*this, login.token_endpoint);
   TRY_ASSIGN(TokenAnswer answer,
@@ -308,11 +309,13 @@ Result<TokenAnswer> OAuthAuthorizer::refresh(Login& login, const std::stop_token
 
 Result<void> OAuthAuthorizer::get_tokens(const Challenge& challenge, const std::stop_token& stop) {
   if (!discovery_ || !challenge.resource_metadata.empty()) {
+    TRY(as_clause(check_issuer(options_)));
     Asking::Http http(*this);
     const OAuthClient client(http, *options_.clock, options_.server, options_.headers);
     TRY_ASSIGN(discovery_, as_clause(client.discover(challenge, options_.spec.issuer, stop)));
   }
   const auto& [resource, server] = *discovery_;
+  TRY(as_clause(check_may_tell(options_, server.token_endpoint)));
   TRY_ASSIGN(const Client client, as_clause(own_client(options_, server)));
   const Asking asking(*this, server.token_endpoint);
   const auto scopes = united(login_.scopes, scopes_to_ask_for(options_, challenge, resource));

@@ -44,6 +44,15 @@ Result<Client> client_of(const OAuthOptions& options, const Login& login) {
                 .auth = login.client_auth};
 }
 
+Result<void> check_may_tell(const OAuthOptions& options, const std::string& address) {
+  return options.may_be_told ? options.may_be_told(address) : Result<void>();
+}
+
+Result<void> check_issuer(const OAuthOptions& options) {
+  return options.spec.issuer.empty() ? Result<void>()
+                                     : check_may_tell(options, options.spec.issuer);
+}
+
 void take_tokens(const OAuthOptions& options,
                  const Tokens& tokens,
                  const std::vector<std::string>& asked_for,

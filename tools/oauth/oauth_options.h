@@ -26,6 +26,9 @@ struct OAuthOptions {
   std::string login_command;      // "errand mcp login agent.yaml crm", for messages
   // Whether the user lets the agent file's secret go to this address. Required.
   std::function<agent::Result<void>(const std::string& address)> may_have_secret;
+  // The same of what the environment has put into the rest of `oauth`, and into the server's own
+  // address, of which those who make logins are told. Empty: nothing.
+  std::function<agent::Result<void>(const std::string& address)> may_be_told = {};
 };
 
 // Of the user, the server and the client: an agent file that names another client has another one.
@@ -38,6 +41,12 @@ inline LoginStore login_store_of(const OAuthOptions& options) {
 agent::Result<Client> own_client(const OAuthOptions& options, const ServerMetadata& server);
 // How it said who it is when the login was made. Errors as above.
 agent::Result<Client> client_of(const OAuthOptions& options, const Login& login);
+
+// Whether those at an address may be told who asks, for what rights, and for what server.
+// config.invalid.
+agent::Result<void> check_may_tell(const OAuthOptions& options, const std::string& address);
+// The same of the issuer that the agent file names, which is asked first.
+agent::Result<void> check_issuer(const OAuthOptions& options);
 
 // What tokens change in a login. `asked_for` are the scopes where the answer names none.
 void take_tokens(const OAuthOptions& options,

@@ -417,6 +417,42 @@ TEST_CASE("oauth_authorizer: a secret goes nowhere that the user has not allowed
   }
 }
 
+TEST_CASE("oauth_authorizer: what the environment put into the address is not told anybody else",
+          "[tools]") {
+  World world;
+  std::string seen;
+  const auto no = [&](const std::string& address) -> agent::Result<void> {
+    seen = address;
+    return agent::fail(Code::config_invalid, "no");
+  };
+  SECTION("for a token of its own") {
+    OAuthOptions options = world.for_ci();
+    options.may_be_told = no;
+    const auto tried = OAuthAuthorizer(options).challenged(401, "", "", {});
+    REQUIRE_FALSE(tried);
+    CHECK(tried.error().code == Code::config_invalid);
+    CHECK(seen == k_token_url);
+  }
+  SECTION("when a login is renewed") {
+    world.keep(world.login(-1));
+    OAuthOptions options = world.options();
+    options.may_be_told = no;
+    CHECK_FALSE(OAuthAuthorizer(options).authorization({}));
+    CHECK(seen == k_token_url);
+  }
+  SECTION("nor the issuer that is named, before it is asked anything") {
+    OAuthOptions options = world.for_ci();
+    options.spec.issuer = "https://as.example";
+    options.may_be_told = no;
+    CHECK_FALSE(OAuthAuthorizer(options).challenged(401, "", "", {}));
+    CHECK(seen == "https://as.example");
+    CHECK(world.http.asked.empty());
+  }
+  for (const auto& asked : world.http.asked) {
+    CHECK(asked.method == "GET");
+  }
+}
+
 TEST_CASE(
     "oauth_authorizer: metadata that is not the server's own ends it before a token is asked for",
     "[tools]") {
