@@ -22,6 +22,21 @@ using agent::Result;
 
 constexpr std::size_t k_most_lock = 64u << 20;  // bytes
 
+// As it was named, without what says which of the agents in it is meant.
+std::string shown_whole(const agent::AgentSpec& agent) {
+  const std::string name = agent::name_in_whole(agent::file_of(agent));
+  return agent.file.substr(0, agent.file.size() - name.size());
+}
+
+// An agent that is written out in a file with a lock is locked with it, though nothing of it is
+// there yet.
+bool is_locked_with_whole(const agent::AgentSpec& agent) {
+  const fs::path file = agent::file_of(agent);
+  const fs::path whole = agent::file_of_whole(file);
+  std::error_code ignored;
+  return whole != file && fs::exists(fs::symlink_status(agent::tool_lock_file(whole), ignored));
+}
+
 }  // namespace
 
 std::vector<std::string> names_of_servers(const agent::AgentSpec& agent) {
@@ -42,7 +57,7 @@ Result<std::optional<tools::mcp::ToolLock>> read_mcp_lock(const agent::AgentSpec
   TRY_ASSIGN(const std::optional<std::string> text,
              config::read_file_inside(file.parent_path(), file.filename(), k_most_lock));
   if (!text) {
-    return std::nullopt;
+    return is_locked_with_whole(agent) ? std::optional(tools::mcp::ToolLock()) : std::nullopt;
   }
   TRY_ASSIGN(tools::mcp::ToolLock lock, tools::mcp::read_lock(*text, shown_lock_file(agent)));
   return lock;
@@ -62,7 +77,7 @@ Result<void> check_mcp_lock(const agent::AgentSpec& agent,
     return {};
   }
   const std::string more = found.size() == 1 ? "" : fmt::format(" (and {} more)", found.size() - 1);
-  const std::string file = agent::shell_word(agent.file);
+  const std::string file = agent::shell_word(shown_whole(agent));
   return agent::fail(
       Code::config_invalid,
       fmt::format(

@@ -901,6 +901,7 @@ constexpr auto k_mcp_logout_examples = std::to_array<Example>({
 });
 constexpr auto k_mcp_lock_examples = std::to_array<Example>({
     {"errand mcp lock agent.yaml", "writes agent.yaml.mcp-lock.json"},
+    {"errand mcp tools 'agent.yaml#helper'", "the tools of a sub-agent that is written out in it"},
     {"errand mcp lock --check agent.yaml", "exit code 78 where the tools are others, for CI"},
 });
 constexpr auto k_policy_examples = std::to_array<Example>({

@@ -5,6 +5,7 @@
 #include "agent/refusal.h"
 #include "agent/text.h"
 #include "cli/agent_as_tool.h"
+#include "cli/agents_at_work.h"
 #include "cli/handoffs.h"
 #include "cli/known_names.h"
 #include "cli/prompt_input.h"
@@ -59,6 +60,16 @@ Result<int> ending(const agent::ToolResult& result, int signal) {
   return agent::fail(ends_runs ? *result.code : Code::tool_failed, result.message, result.help);
 }
 
+// Messages call it what it was called when it was asked for.
+void name_as(agent::AgentSpec& agent, const std::string& shown) {
+  agent.file = shown;
+  for (agent::SubAgentSpec& sub : agent.sub_agents) {
+    if (sub.agent) {
+      name_as(*sub.agent, fmt::format("{}#{}", shown, sub.name));
+    }
+  }
+}
+
 }  // namespace
 
 Result<agent::AgentSpec> load_by_hand(const std::string& file, Context& context) {
@@ -74,12 +85,38 @@ Result<agent::AgentSpec> load_by_hand(const std::string& file, Context& context)
     context.err << render_warning(warning, context.color_err, context.redactor) << "\n\n";
   }
   if (report.agent) {
+    name_as(*report.agent, file);
     return std::move(*report.agent);
   }
   for (std::size_t at = 0; at + 1 < report.errors.size(); ++at) {
     context.err << render(report.errors[at], context.color_err, context.redactor) << "\n\n";
   }
   return agent::fail(std::move(report.errors.back()));
+}
+
+Result<TeamByHand> load_team_by_hand(const std::string& file, Context& context) {
+  const std::string name = agent::name_in_whole(context.cwd / file);
+  const std::string whole = file.substr(0, file.size() - name.size());
+  TRY_ASSIGN(agent::AgentSpec first, load_by_hand(whole, context));
+  const auto load = [&](const std::filesystem::path& other) {
+    return config::load_agent(
+               other.lexically_proximate(context.cwd), context.environment, known_names())
+        .agent;
+  };
+  std::vector<agent::Error> ignored;  // those of agents that are not asked about
+  TeamByHand team{
+      .tree = std::make_unique<FlowTree>(flow_tree(std::move(first), load, context, ignored))};
+  for (const agent::AgentSpec* one : agents_at_work(*team.tree)) {
+    if (one->file == file) {
+      team.agent = *one;
+      return team;
+    }
+  }
+  return agent::fail(agent::Code::cli_usage,
+                     fmt::format("{} has no sub-agent `{}` that is written out in it",
+                                 agent::one_line(whole),
+                                 agent::one_line(std::string_view(name).substr(1), 60)),
+                     "of one in a file of its own, name that file");
 }
 
 Result<std::vector<agent::ToolInfo>> agents_as_tools(const agent::AgentSpec& agent,

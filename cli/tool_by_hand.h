@@ -5,8 +5,10 @@
 #include "agent/spec.h"
 #include "agent/toolbox.h"
 #include "cli/commands/commands.h"
+#include "cli/flow_tree.h"
 #include "cli/run_folder.h"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +17,16 @@ namespace cli {
 
 // Every mistake but the last goes to stderr at once; the last one is the error.
 agent::Result<agent::AgentSpec> load_by_hand(const std::string& file, Context& context);
+
+// An agent, and all that work where it does, by which it is judged what it may obey and be told.
+struct TeamByHand {
+  std::unique_ptr<FlowTree> tree;
+  // Of one that is written out in the file of another one (`agent.yaml#helper`), with what is open
+  // to it there.
+  agent::AgentSpec agent = {};
+};
+// As load_by_hand(); cli.usage: it is not in that file.
+agent::Result<TeamByHand> load_team_by_hand(const std::string& file, Context& context);
 
 // What it has beside its own tools: its sub-agents, and those to whom it can hand over, sorted by
 // name. Their files are read.

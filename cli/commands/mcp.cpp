@@ -6,6 +6,7 @@
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
 #include "agent/written_out.h"
+#include "cli/agents_at_work.h"
 #include "cli/commands/commands.h"
 #include "cli/flow_files.h"
 #include "cli/help.h"
@@ -24,6 +25,7 @@
 #include "tools/runner/runner.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -45,6 +47,7 @@ using agent::Result;
 
 // The servers of an agent file, started, and what they need. Each borrows from those before it.
 struct Started {
+  std::shared_ptr<const FlowTree> tree;
   agent::AgentSpec agent;
   std::unique_ptr<tools::Supervisor> supervisor;
   std::unique_ptr<SignalWatcher> signals;
@@ -75,6 +78,7 @@ void leave_out_the_rest(agent::AgentSpec& agent) {
 
 // What servers are given goes where the user has said, as in a run.
 Result<providers::KeyHosts> check_keys(const agent::AgentSpec& agent,
+                                       const OtherAgents& others,
                                        const Parsed& parsed,
                                        const agent::Redactor& redactor,
                                        const Context& context) {
@@ -84,7 +88,7 @@ Result<providers::KeyHosts> check_keys(const agent::AgentSpec& agent,
   }
   TRY_ASSIGN(providers::KeyHosts hosts, key_hosts_of(parsed, context.environment));
   TRY(allow_settings(settings->user, hosts));
-  KeyRequests keys(std::move(hosts), agent);
+  KeyRequests keys(std::move(hosts), agent, Company::of(others));
   keys.add_programs(context.environment);
   keys.add_servers();
   auto refused = settle(keys.take(),
@@ -100,6 +104,7 @@ Result<providers::KeyHosts> check_keys(const agent::AgentSpec& agent,
 
 // An agent, and the files that it obeys with all that it has.
 struct Whole {
+  std::shared_ptr<const FlowTree> tree;  // of all that work where it does
   agent::AgentSpec agent;
   std::vector<std::filesystem::path> obeyed;
 };
@@ -108,7 +113,8 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
                                        Whole whole,
                                        std::unique_ptr<tools::Supervisor> supervisor,
                                        Context& context) {
-  auto started = std::make_unique<Started>(Started{.agent = std::move(whole.agent),
+  auto started = std::make_unique<Started>(Started{.tree = std::move(whole.tree),
+                                                   .agent = std::move(whole.agent),
                                                    .supervisor = std::move(supervisor),
                                                    .signals = nullptr,
                                                    .redactor = context.redactor,
@@ -117,12 +123,13 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
                                                    .servers = nullptr});
   TRY_ASSIGN(started->signals, SignalWatcher::start(context.cancellation));
   leave_out_the_rest(started->agent);
+  const OtherAgents others = agents_at_work(*started->tree);
   TRY_ASSIGN(providers::KeyHosts hosts,
-             check_keys(started->agent, parsed, started->redactor, context));
+             check_keys(started->agent, others, parsed, started->redactor, context));
   TRY_ASSIGN(started->tool_environment,
              ToolEnvironment::open(started->agent,
                                    {.folder_id = agent::new_run_id(),
-                                    .is_written = written_by(started->agent, {}, context),
+                                    .is_written = written_by(started->agent, others, context),
                                     .obeyed = std::move(whole.obeyed)},
                                    context,
                                    *started->supervisor,
@@ -131,9 +138,10 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
   for (const std::string& name : key_variables_of(started->agent, context.environment)) {
     environment.erase(name);
   }
-  TRY_ASSIGN(started->places,
-             UserPlaces::open(
-                 started->agent, std::move(environment), context, *started->tool_environment, {}));
+  TRY_ASSIGN(
+      started->places,
+      UserPlaces::open(
+          started->agent, std::move(environment), context, *started->tool_environment, {}, others));
   TRY_ASSIGN(started->servers,
              start_mcp_servers(started->agent,
                                *started->places,
@@ -171,16 +179,35 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
   return started;
 }
 
-Result<Whole> agent_with_servers(const std::string& file, Context& context) {
-  TRY_ASSIGN(agent::AgentSpec agent, load_by_hand(file, context));
-  if (agent.mcp_servers.empty()) {
-    return agent::fail(Code::cli_usage,
-                       fmt::format("the agent {} has no MCP servers", agent::one_line(file)),
-                       "it names them under `mcp_servers`");
+Result<void> check_has_servers(const agent::AgentSpec& agent, const std::string& file) {
+  if (!agent.mcp_servers.empty()) {
+    return {};
   }
-  hide_server_secrets(agent, context.environment, context.redactor);
-  auto obeyed = obeyed_by_hand(agent, context);
-  return Whole{.agent = std::move(agent), .obeyed = std::move(obeyed)};
+  return agent::fail(Code::cli_usage,
+                     fmt::format("the agent {} has no MCP servers", agent::one_line(file)),
+                     where_servers_are(agent));
+}
+
+// What is said of an agent's servers is not said of its sub-agents'.
+void tell_of_others(const agent::AgentSpec& agent, const Context& context) {
+  if (const std::string others = names_of_written_out(agent); !others.empty()) {
+    context.err << render_warning(
+                       {.message = "sub-agents in its file have MCP servers of their own, which "
+                                   "are not looked at here",
+                        .help = "name one as the agent: " + agent::one_line(others)},
+                       context.color_err,
+                       context.redactor)
+                << "\n";
+  }
+}
+
+Result<Whole> agent_with_servers(const std::string& file, Context& context) {
+  TRY_ASSIGN(TeamByHand team, load_team_by_hand(file, context));
+  TRY(check_has_servers(team.agent, file));
+  hide_server_secrets(team.agent, context.environment, context.redactor);
+  auto obeyed = obeyed_by_hand(team.agent, context);
+  return Whole{
+      .tree = std::move(team.tree), .agent = std::move(team.agent), .obeyed = std::move(obeyed)};
 }
 
 Json json_of(const tools::mcp::Prompt& prompt) {
@@ -309,35 +336,39 @@ std::vector<std::string> changes_since(const std::optional<tools::mcp::ToolLock>
               : std::vector<std::string>();
 }
 
-Result<int> check_lock(const Started& started, const tools::mcp::ToolLock& now, Context& context) {
-  const std::string file = shown_lock_file(started.agent);
-  TRY_ASSIGN(const auto lock, read_mcp_lock(started.agent));
+// How much is different from the lock that is there, which may be none.
+Result<std::size_t> check_lock(const agent::AgentSpec& agent,
+                               const Result<std::optional<tools::mcp::ToolLock>>& lock,
+                               const tools::mcp::ToolLock& now,
+                               Context& context) {
   if (!lock) {
+    return agent::fail(agent::Error(lock.error()));
+  }
+  if (!*lock) {
     return agent::fail(Code::config_invalid,
-                       fmt::format("there is no {}", file),
+                       fmt::format("there is no {}", shown_lock_file(agent)),
                        "`errand mcp lock AGENT` writes it");
   }
-  const auto found = changes_since(lock, now, started.agent);
+  const auto found = changes_since(*lock, now, agent);
+  if (!found.empty()) {
+    context.err << fmt::format("{}: {} difference{}\n",
+                               shown_lock_file(agent),
+                               found.size(),
+                               found.size() == 1 ? "" : "s");
+  }
   for (const std::string& sentence : found) {
     print(sentence, context);
   }
-  return found.empty() ? Result<int>(0)
-                       : agent::fail(Code::config_invalid,
-                                     fmt::format("the MCP tools are others than in {}: {} "
-                                                 "difference{}",
-                                                 file,
-                                                 found.size(),
-                                                 found.size() == 1 ? "" : "s"),
-                                     "`errand mcp lock AGENT` accepts the tools as they are now");
+  return found.size();
 }
 
-Result<int> accept_tools(const Started& started,
-                         const tools::mcp::ToolLock& now,
-                         Context& context) {
-  const auto lock = read_mcp_lock(started.agent);  // as their guard has put it back
-  TRY(write_mcp_lock(started.agent, now));
+Result<void> accept_tools(const agent::AgentSpec& agent,
+                          const tools::mcp::ToolLock& now,
+                          Context& context) {
+  const auto lock = read_mcp_lock(agent);  // as their guard has put it back
+  TRY(write_mcp_lock(agent, now));
   if (lock) {
-    for (const std::string& sentence : changes_since(*lock, now, started.agent)) {
+    for (const std::string& sentence : changes_since(*lock, now, agent)) {
       print(sentence, context);
     }
   } else {
@@ -353,12 +384,68 @@ Result<int> accept_tools(const Started& started,
     tools += of_server.size();
   }
   context.err << fmt::format("{} is written: {} tool{} of {} server{}\n",
-                             shown_lock_file(started.agent),
+                             shown_lock_file(agent),
                              tools,
                              tools == 1 ? "" : "s",
                              now.servers.size(),
                              now.servers.size() == 1 ? "" : "s");
+  return {};
+}
+
+Result<int> accept_all(std::span<const agent::AgentSpec> agents,
+                       std::span<const tools::mcp::ToolLock> now,
+                       Context& context) {
+  for (std::size_t at = 0; at < agents.size(); ++at) {
+    TRY(accept_tools(agents[at], now[at], context));
+  }
   return 0;
+}
+
+// Of each what is different; the error is of all of them, or of the first that has no lock.
+Result<int> check_locks(std::span<const agent::AgentSpec> agents,
+                        std::span<const Result<std::optional<tools::mcp::ToolLock>>> before,
+                        std::span<const tools::mcp::ToolLock> now,
+                        Context& context) {
+  std::vector<std::string> others;
+  std::optional<agent::Error> none;
+  for (std::size_t at = 0; at < agents.size(); ++at) {
+    const auto found = check_lock(agents[at], before[at], now[at], context);
+    if (!found && !none) {
+      none = found.error();
+    }
+    if (found && *found > 0) {
+      others.push_back(shown_lock_file(agents[at]));
+    }
+  }
+  if (none) {
+    return agent::fail(*std::move(none));
+  }
+  return others.empty() ? Result<int>(0)
+                        : agent::fail(Code::config_invalid,
+                                      fmt::format("the MCP tools are others than in {}",
+                                                  fmt::join(others, " and ")),
+                                      "`errand mcp lock AGENT` accepts the tools as they are now");
+}
+
+// What its servers say now.
+Result<tools::mcp::ToolLock> tools_now(const Parsed& parsed,
+                                       Whole whole,
+                                       std::unique_ptr<tools::Supervisor> supervisor,
+                                       Context& context) {
+  if (whole.agent.mcp_servers.empty()) {
+    return tools::mcp::ToolLock{};
+  }
+  for (agent::McpServerSpec& server : whole.agent.mcp_servers) {
+    server.is_required = true;  // a lock is of all that the agent may have
+  }
+  hide_server_secrets(whole.agent, context.environment, context.redactor);
+  auto started = start(parsed, std::move(whole), std::move(supervisor), context);
+  if (!started) {
+    return agent::fail(std::move(started).error());
+  }
+  tools::mcp::ToolLock now = (*started)->servers->lock((*started)->redactor);
+  TRY(end_servers(**started, context));
+  return now;
 }
 
 std::vector<std::string> names_of_missing(const tools::mcp::Servers& servers) {
@@ -418,7 +505,11 @@ std::vector<tools::mcp::ServerCheck> lock_checks(const Started& started,
         wrong({.code = Code::config_invalid, .message = std::move(sentence), .help = {}}));
   }
   if (checks.empty()) {
-    checks.push_back({.name = "lock", .found = "the tools are those of the lock", .error = {}});
+    checks.push_back({.name = "lock",
+                      .found = started.servers->not_started().empty()
+                                   ? "the tools are those of the lock"
+                                   : "the tools of the servers that started are those of the lock",
+                      .error = {}});
   }
   return checks;
 }
@@ -491,6 +582,7 @@ Result<int> command_mcp_list(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
   TRY_ASSIGN(Whole whole, agent_with_servers(parsed.positionals.front(), context));
   const std::vector<agent::McpServerSpec> wanted = whole.agent.mcp_servers;
+  tell_of_others(whole.agent, context);
   need_none(whole.agent);
   auto started = start(parsed, std::move(whole), std::move(supervisor), context);
   if (!started) {
@@ -528,6 +620,7 @@ Result<int> command_mcp_tools(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
   TRY_ASSIGN(Whole whole, agent_with_servers(parsed.positionals.front(), context));
   const std::vector<std::string> servers = names_of_servers(whole.agent);
+  tell_of_others(whole.agent, context);
   if (parsed.positionals.size() > 1) {
     TRY(choose_server(whole.agent, parsed.positionals[1]));
     whole.agent.mcp_servers.front().is_required = true;  // it is what is asked about
@@ -556,6 +649,7 @@ Result<int> command_mcp_test(const Parsed& parsed, Context& context) {
   if (parsed.positionals.size() > 1) {
     TRY(choose_server(whole.agent, parsed.positionals[1]));
   }
+  tell_of_others(whole.agent, context);
   need_none(whole.agent);
   auto started = start(parsed, std::move(whole), std::move(supervisor), context);
   if (!started) {
@@ -613,19 +707,41 @@ Result<int> command_mcp_call(const Parsed& parsed, Context& context) {
 }
 
 Result<int> command_mcp_lock(const Parsed& parsed, Context& context) {
-  TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
-  TRY_ASSIGN(Whole whole, agent_with_servers(parsed.positionals.front(), context));
-  for (agent::McpServerSpec& server : whole.agent.mcp_servers) {
-    server.is_required = true;  // a lock is of all that the agent may have
+  TRY_ASSIGN(TeamByHand team, load_team_by_hand(parsed.positionals.front(), context));
+  const std::shared_ptr<const FlowTree> tree = std::move(team.tree);
+  const std::string below = team.agent.file + "#";
+  std::vector<agent::AgentSpec> agents{std::move(team.agent)};
+  for (const agent::AgentSpec* one : agents_at_work(*tree)) {
+    if (one->file.starts_with(below) && !one->mcp_servers.empty()) {
+      agents.push_back(*one);
+    }
   }
-  auto started = start(parsed, std::move(whole), std::move(supervisor), context);
-  if (!started) {
-    return or_signal(agent::fail(std::move(started).error()), context);
+  if (agents.size() == 1) {
+    TRY(check_has_servers(agents.front(), parsed.positionals.front()));
   }
-  const tools::mcp::ToolLock now = (*started)->servers->lock((*started)->redactor);
-  TRY(end_servers(**started, context));
-  return parsed.has("--check") ? check_lock(**started, now, context)
-                               : accept_tools(**started, now, context);
+  std::vector<std::unique_ptr<tools::Supervisor>> supervisors(agents.size());
+  for (auto& supervisor : supervisors) {
+    TRY_ASSIGN(supervisor, tools::Supervisor::start());  // before any thread
+  }
+  std::vector<Result<std::optional<tools::mcp::ToolLock>>> before;  // any of their servers has run
+  std::vector<std::filesystem::path> obeyed;
+  for (const agent::AgentSpec& agent : agents) {
+    before.push_back(read_mcp_lock(agent));
+    std::ranges::move(obeyed_by_hand(agent, context), std::back_inserter(obeyed));
+  }
+  std::vector<tools::mcp::ToolLock> now;
+  for (std::size_t at = 0; at < agents.size(); ++at) {
+    auto found = tools_now(parsed,
+                           Whole{.tree = tree, .agent = agents[at], .obeyed = obeyed},
+                           std::move(supervisors[at]),
+                           context);
+    if (!found) {
+      return or_signal(agent::fail(std::move(found).error()), context);
+    }
+    now.push_back(*std::move(found));
+  }
+  return parsed.has("--check") ? check_locks(agents, before, now, context)
+                               : accept_all(agents, now, context);
 }
 
 }  // namespace cli

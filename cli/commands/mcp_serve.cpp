@@ -109,17 +109,21 @@ Result<std::string> token_of(const Parsed& parsed, const agent::Environment& env
   if (!name) {
     return std::string();
   }
+  if (!parsed.has("--http")) {
+    return agent::fail(Code::cli_usage,
+                       "`--token-env` is for `--http`",
+                       "who starts errand on standard input needs no token: leave it out");
+  }
   std::string token(agent::value_of(environment, *name));
   const bool is_word = std::ranges::all_of(token, [](char c) { return c > 0x20 && c < 0x7F; });
-  if (!parsed.has("--http") || token.size() < k_least || !is_word) {
+  if (token.size() < k_least || !is_word) {
     return agent::fail(
         Code::cli_usage,
-        parsed.has("--http") ? fmt::format("the variable {} has {}",
-                                           agent::one_line(*name, 60),
-                                           token.empty() ? "no token"
-                                           : is_word     ? "a token of less than 16 characters"
-                                                         : "more than one word")
-                             : "`--token-env` is for `--http`",
+        fmt::format("the variable {} has {}",
+                    agent::one_line(*name, 60),
+                    token.empty() ? "no token"
+                    : is_word     ? "a token of less than 16 characters"
+                                  : "more than one word"),
         "a token is one word of 16 characters or more: `openssl rand -hex 32` makes one");
   }
   return token;
