@@ -172,16 +172,14 @@ tools::CommandPlace place_outside(const agent::AgentSpec& agent,
 
 namespace {
 
+// `directory`: the agent file's, where the place has none since the command starts elsewhere.
 Result<void> check_line(const std::string& line,
-                        tools::CommandPlace place,
+                        const tools::CommandPlace& place,
+                        const fs::path& directory,
                         const tools::Sandbox& rules,
                         BareNames names,
                         std::string_view way_in) {
-  const fs::path directory = place.directory;
-  const bool is_elsewhere = starts_elsewhere(directory, rules);
-  if (is_elsewhere) {
-    place.directory.clear();  // in a folder of the run's own nothing is found
-  }
+  const bool is_elsewhere = place.directory.empty();
   const tools::FedPrograms fed = tools::fed_programs(line, place);
   if (const std::string why = why_not_told(line, fed, place); !why.empty()) {
     return agent::fail(
@@ -229,7 +227,7 @@ Result<void> check_line(const std::string& line,
             "the command `{}` runs outside of the sandbox and {} `{}`, which tools can write",
             agent::one_line(line),
             run.empty() ? "names" : "runs",
-            run.empty() ? shown_of(named, *folders, directory).string() : run.string()),
+            run.empty() ? shown_of(named, *folders, place.directory).string() : run.string()),
         fmt::format("put the file where tools cannot write, or {}", way_in));
   }
   if (const fs::path store = written_store(line, place, rules); !store.empty()) {
@@ -259,13 +257,20 @@ Result<void> check_line(const std::string& line,
 }  // namespace
 
 Result<void> check_outside(const std::string& line,
-                           const tools::CommandPlace& place,
+                           tools::CommandPlace place,
                            const tools::Sandbox& rules,
                            BareNames names,
                            std::string_view way_in) {
-  TRY(check_line(line, place, rules, names, way_in));
-  for (const std::string& made : tools::lines_made(line, place)) {
-    TRY(check_line(made, place, rules, names, way_in));
+  const fs::path directory = place.directory;
+  if (starts_elsewhere(directory, rules)) {
+    place.directory.clear();  // in a folder of the run's own nothing is found
+  }
+  TRY(check_line(line, place, directory, rules, names, way_in));
+  for (const auto& [script, made] : tools::lines_made(line, place)) {
+    if (auto done = check_line(made, place, directory, rules, names, way_in); !done) {
+      return agent::fail(std::move(done).error().while_(
+          fmt::format("looking at the `#!` of `{}`", agent::one_line(script.string(), 200))));
+    }
   }
   return {};
 }

@@ -46,7 +46,7 @@ enum class BareNames : bool { are_the_users, are_known };
 // name, a link or an interpreter, or where not all can be told; and the same of what the `#!` of
 // its scripts makes of it. `way_in`: what else may be done, for the help.
 agent::Result<void> check_outside(const std::string& line,
-                                  const tools::CommandPlace& place,
+                                  tools::CommandPlace place,
                                   const tools::Sandbox& rules,
                                   BareNames names,
                                   std::string_view way_in);

@@ -109,7 +109,8 @@ struct UserLine {
   std::string text;
   const CommandSandbox* sandbox = nullptr;
   const agent::Environment* env = nullptr;  // its own
-  bool decides = false;                     // what tools may do
+  agent::Where where = {};
+  bool decides = false;  // what tools may do
 };
 
 std::vector<UserLine> lines_of(const agent::AgentSpec& agent, const Context& context) {
@@ -119,6 +120,7 @@ std::vector<UserLine> lines_of(const agent::AgentSpec& agent, const Context& con
                      .text = tools::hook_command(agent.hooks, hook, context.cwd),
                      .sandbox = &hook.sandbox,
                      .env = &hook.env,
+                     .where = hook.where,
                      .decides = hook.point == agent::HookPoint::pre_tool_use});
   }
   for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
@@ -128,6 +130,7 @@ std::vector<UserLine> lines_of(const agent::AgentSpec& agent, const Context& con
                        .text = check.what,
                        .sandbox = &check.sandbox,
                        .env = &check.env,
+                       .where = check.where,
                        .decides = true});
     }
   }
@@ -139,7 +142,8 @@ std::vector<UserLine> lines_of(const agent::AgentSpec& agent, const Context& con
                        .what = fmt::format("the MCP server `{}`", server.name),
                        .text = tools::line_of(words),
                        .sandbox = &server.sandbox,
-                       .env = &server.env});
+                       .env = &server.env,
+                       .where = server.where});
     }
   }
   return lines;
@@ -255,9 +259,9 @@ std::vector<agent::Warning> not_given(const UserLine& one,
 
 bool is_confined_writer(const agent::AgentSpec* agent) {
   const auto& sandbox = agent->sandbox;
-  const bool tools_write =
-      (sandbox.mode == Mode::workspace_write || !sandbox.write.empty()) &&
-      (!agent->mcp_servers.empty() || std::ranges::any_of(agent->tools, tools::writes));
+  const bool tools_write = (sandbox.mode == Mode::workspace_write || !sandbox.write.empty()) &&
+                           (!agent->mcp_servers.empty() || !agent->checks.commands.empty() ||
+                            std::ranges::any_of(agent->tools, tools::writes));
   const bool commands_write = std::ranges::any_of(
       wanted_by(*agent), [](const CommandSandbox& own) { return !own.write.empty(); });
   return sandbox.mode != Mode::off && (tools_write || commands_write);
@@ -373,26 +377,48 @@ std::vector<agent::Leftover> UserPlaces::tidy_up() {
   return left;
 }
 
-Result<std::vector<agent::Warning>> check_unconfined(const agent::AgentSpec& agent,
-                                                     const Context& context,
-                                                     const OtherAgents& others) {
-  std::vector<agent::Warning> warnings;
+Unconfined look_at_unconfined(const agent::AgentSpec& agent,
+                              const Context& context,
+                              const OtherAgents& others) {
+  Unconfined found;
   const std::vector<UserLine> lines = lines_outside(agent, context);
-  TRY_ASSIGN(const auto rules, rules_beside(lines, agent, context, others));
-  if (!rules) {
-    return warnings;
+  const auto opened = rules_beside(lines, agent, context, others);
+  if (!opened) {
+    found.mistakes.push_back(opened.error());
+    return found;
+  }
+  const tools::Sandbox* const rules = opened->get();
+  if (rules == nullptr) {
+    return found;
   }
   for (const UserLine& one : lines) {
     const bool is_server = one.kind == UserLine::Kind::server;
-    const auto place = place_outside(agent, *one.env, context, rules.get());
-    TRY(check_outside(is_server ? one.text : tools::with_home(one.text, place.home),
-                      place,
-                      *rules,
-                      is_server ? BareNames::are_the_users : BareNames::are_known,
-                      is_server ? k_servers_way : k_commands_way));
-    std::ranges::move(not_given(one, agent, context, *rules), std::back_inserter(warnings));
+    const auto place = place_outside(agent, *one.env, context, rules);
+    auto done = check_outside(is_server ? one.text : tools::with_home(one.text, place.home),
+                              place,
+                              *rules,
+                              is_server ? BareNames::are_the_users : BareNames::are_known,
+                              is_server ? k_servers_way : k_commands_way);
+    if (!done) {
+      found.mistakes.push_back(std::move(done).error());
+      if (one.where.line != 0) {
+        found.mistakes.back().where = one.where;
+      }
+      continue;
+    }
+    std::ranges::move(not_given(one, agent, context, *rules), std::back_inserter(found.warnings));
   }
-  return warnings;
+  return found;
+}
+
+Result<std::vector<agent::Warning>> check_unconfined(const agent::AgentSpec& agent,
+                                                     const Context& context,
+                                                     const OtherAgents& others) {
+  Unconfined found = look_at_unconfined(agent, context, others);
+  if (!found.mistakes.empty()) {
+    return agent::fail(std::move(found.mistakes.front()));
+  }
+  return std::move(found.warnings);
 }
 
 std::vector<tools::MissingProgram> missing_programs(const agent::AgentSpec& agent,

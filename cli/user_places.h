@@ -80,9 +80,17 @@ class UserPlaces {
   std::map<agent::CommandSandbox, Place> places_;
 };
 
-// Whether no command that runs outside of the sandbox names what tools can write, also those of
-// other agents: else who writes there says what runs. config.invalid. What such a command is not
-// given for that reason, of its `env` and of the agent file's folder, is warned of.
+// Commands that run outside of the sandbox and name what tools can write, also those of other
+// agents: who writes there would say what runs. config.invalid; sandbox.setup. What such a command
+// is not given for that reason, of its `env` and of the agent file's folder, is warned of.
+struct Unconfined {
+  std::vector<agent::Error> mistakes;
+  std::vector<agent::Warning> warnings;
+};
+Unconfined look_at_unconfined(const agent::AgentSpec& agent,
+                              const Context& context,
+                              const OtherAgents& others = {});
+// The first of the mistakes, or the warnings.
 agent::Result<std::vector<agent::Warning>> check_unconfined(const agent::AgentSpec& agent,
                                                             const Context& context,
                                                             const OtherAgents& others = {});

@@ -5,6 +5,8 @@
 #include "agent/text.h"
 #include "config/unknown_key.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -94,10 +96,16 @@ bool carries_a_key(std::string_view header) {
   return std::ranges::find(k_headers, agent::to_lower(header)) != k_headers.end();
 }
 
+// Of another program's files: a name for a value is none.
+bool is_foreign_reference(std::string_view text) {
+  return re2::RE2::FullMatch(text, R"((?:[A-Za-z]+ )?\$\{(?:[a-z]+[:.])?[A-Za-z_][A-Za-z0-9_]*\})");
+}
+
 void find_in_map(const Value& map, bool (*is_secret)(std::string_view), std::vector<Span>& found) {
   for (const Entry& entry : map.entries) {
     const bool is_literal = entry.value.is_scalar() && entry.value.text.size() >= 8 &&
-                            !entry.value.text.contains("${env:");
+                            !entry.value.text.contains("${env:") &&
+                            !is_foreign_reference(entry.value.text);
     if (is_literal && is_secret(entry.key)) {
       found.push_back(entry.value.span);
     }

@@ -56,10 +56,6 @@ struct Checked {
   std::set<std::filesystem::path> files = {};  // of that, its own among them
 };
 
-std::filesystem::path file_of(const agent::AgentSpec& agent) {
-  return std::filesystem::path(agent.directory) / std::filesystem::path(agent.file).filename();
-}
-
 // The file as a whole, where the mistake has no place of its own.
 Error in_file(Error error, const std::string& file) {
   if (!error.where) {
@@ -160,9 +156,9 @@ class Checker {
       check_model(model, agent, keys, checked);
     }
     std::ranges::move(refusals(keys.take(), context_.redactor), std::back_inserter(checked.errors));
-    auto unconfined = check_unconfined(agent, context_);
-    if (!unconfined) {
-      checked.errors.push_back(in_file(unconfined.error(), checked.file));
+    Unconfined unconfined = look_at_unconfined(agent, context_);
+    for (Error& mistake : unconfined.mistakes) {
+      checked.errors.push_back(in_file(std::move(mistake), checked.file));
     }
     for (std::string& sentence : unclear_commands(agent, context_)) {
       checked.warnings.push_back({.code = Code::config_invalid,
@@ -170,9 +166,7 @@ class Checker {
                                   .help = "name the script by a plain word: `sh hooks/policy.sh`"});
     }
     auto warnings = exposed_commands(agent, context_);
-    if (unconfined) {
-      std::ranges::move(*unconfined, std::back_inserter(warnings));
-    }
+    std::ranges::move(unconfined.warnings, std::back_inserter(warnings));
     for (agent::Warning& warning : warnings) {
       checked.warnings.push_back({.code = Code::config_invalid,
                                   .message = std::move(warning.message),
@@ -280,9 +274,11 @@ class Checker {
   // runs.
   void check_unconfined_beside(const OtherAgents& all, Checked& checked) {
     for (const agent::AgentSpec* agent : all) {
-      const auto beside = check_unconfined(*agent, context_, all);
-      if (!beside && check_unconfined(*agent, context_)) {
-        checked.errors.push_back(in_file(beside.error(), checked.file));
+      if (!look_at_unconfined(*agent, context_).mistakes.empty()) {
+        continue;
+      }
+      for (Error& mistake : look_at_unconfined(*agent, context_, all).mistakes) {
+        checked.errors.push_back(in_file(std::move(mistake), checked.file));
       }
     }
   }

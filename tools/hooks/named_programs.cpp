@@ -66,13 +66,13 @@ std::vector<fs::path> files_for(std::string_view word, const CommandPlace& place
   return files;
 }
 
-std::vector<std::string> lines_made(std::string_view command, const CommandPlace& place) {
-  std::vector<std::string> lines;
+std::vector<LineMade> lines_made(std::string_view command, const CommandPlace& place) {
+  std::vector<LineMade> lines;
   for (const fs::path& file : named_programs(command, place)) {
     InterpreterLine line = interpreter_line(file);
     if (!line.runs.empty()) {
       line.runs.push_back(file.parent_path() / "a-script");  // whose own name says nothing
-      lines.push_back(line_of(line.runs));
+      lines.push_back({.script = file, .line = line_of(line.runs)});
     }
   }
   return lines;

@@ -17,7 +17,11 @@ std::vector<std::filesystem::path> named_programs(std::string_view command,
                                                   const CommandPlace& place);
 
 // What the `#!` of each of these makes of it, as a command line: with a script beside it.
-std::vector<std::string> lines_made(std::string_view command, const CommandPlace& place);
+struct LineMade {
+  std::filesystem::path script;
+  std::string line;
+};
+std::vector<LineMade> lines_made(std::string_view command, const CommandPlace& place);
 
 // Where a word that names a program may be found; it need not be there.
 std::vector<std::filesystem::path> files_for(std::string_view word, const CommandPlace& place);

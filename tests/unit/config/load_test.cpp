@@ -655,6 +655,20 @@ TEST_CASE("load: a key in the file is refused, and starred out of the excerpt", 
   CHECK(report.errors[0].help.find("api_key_env") != std::string::npos);
 }
 
+TEST_CASE("load: what names a value in other programs' files is no key", "[config]") {
+  const auto report = parse(k_head +
+                            "mcp_servers: {s: {command: /bin/s, env: {API_TOKEN: '${API_TOKEN}'}},"
+                            " t: {url: 'https://a.b', headers: {Authorization: 'Bearer "
+                            "${input:token}'}},"
+                            " u: {command: /bin/s, env: {API_TOKEN: '${TOKEN:-0123456789abcdef}'}}}"
+                            "\n");
+  CHECK(lines_of(report.errors) ==
+        Lines{"3:53 `${API_TOKEN}` would be sent as it stands",
+              "3:120 `${input:token}` would be sent as it stands",
+              "3:185 this looks like a secret key",
+              "3:185 `${TOKEN:-0123456789abcdef}` would be sent as it stands"});
+}
+
 TEST_CASE("load: the syntax of a file does not show its keys either", "[config]") {
   const auto report = parse("a: b: sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123\n");
   REQUIRE(report.errors.size() == 2);
