@@ -91,6 +91,10 @@ std::optional<RunResult> RecordedMember::left_off(agent::Error why,
       agent::make_result(own_ ? own_->past.state : agent::State({}), {.error = std::move(why)});
   if (own_) {
     take_bill(result, whole_bill(before));
+    // What nobody has looked at who looks at answers is nobody's to read.
+    const auto& finished = own_->past.state.finished;
+    result.text = finished ? finished->text : std::string();
+    result.partial = !result.text.empty();
   } else {
     RunResult heard = known_.finished->result;
     heard.exit_code = result.exit_code;

@@ -89,6 +89,10 @@ class ScriptReader {
       unclear(script.unclear.front());
     }
     for (const ShellCommand& one : script.commands) {
+      if (script.commands.size() > 1 && sources_a_file(one)) {
+        unclear(
+            fmt::format("the file of its `{}` says what the other names mean", one.words.front()));
+      }
       read_command(one);
     }
   }
@@ -111,6 +115,24 @@ class ScriptReader {
     if (scripts_.unclear.empty()) {
       scripts_.unclear = std::move(why);
     }
+  }
+
+  // `. FILE`, also behind `command` and `builtin`, and in what `eval` is told.
+  static bool sources_a_file(const ShellCommand& one) {
+    auto words = std::span(one.words);
+    while (!words.empty() && (words.front() == "command" || words.front() == "builtin")) {
+      words = words.subspan(1);
+    }
+    if (words.empty()) {
+      return false;
+    }
+    if (words.front() == "eval") {
+      const ShellScript told = read_shell(fmt::format("{}", fmt::join(words.subspan(1), " ")));
+      return std::ranges::any_of(told.commands, [](const ShellCommand& inner) {
+        return !inner.words.empty() && inner.words.front() != "eval" && sources_a_file(inner);
+      });
+    }
+    return words.front() == "." || words.front() == "source";
   }
 
   void fill_in(std::string& line) const {
@@ -390,7 +412,9 @@ class ScriptReader {
     if (is_own) {
       return;
     }
-    if (has_unknown(text) || text.starts_with("PATH=")) {
+    // A shell reads the file of the last two before anything else.
+    if (has_unknown(text) || text.starts_with("PATH=") || text.starts_with("BASH_ENV=") ||
+        text.starts_with("ENV=")) {
       unclear(fmt::format("it sets `{}`", text.substr(0, text.find('='))));
     }
     add_all(text);
@@ -419,6 +443,9 @@ class ScriptReader {
     for (std::size_t at = shell + 1; at < one.words.size() && told.empty(); ++at) {
       const std::string& word = one.words[at];
       const bool is_option = word.starts_with('-') || word.starts_with('+');
+      if (word.starts_with("--rcfile") || word.starts_with("--init-file")) {
+        unclear("the file of its shell's option says what names mean");
+      }
       has_line = has_line || (is_option && !word.starts_with("--") && word.contains('c'));
       told = is_option ? "" : word;
     }

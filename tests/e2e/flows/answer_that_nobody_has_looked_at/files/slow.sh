@@ -1,0 +1,2 @@
+: >judged
+sleep 60
