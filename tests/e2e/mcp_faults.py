@@ -364,8 +364,8 @@ class Server:
         elif behaviour == "says of one tool that it only reads":
             threading.Thread(target=self.take_a_while, args=(number, params["name"], text)).start()
         elif behaviour == "asks the person between its calls" and params["name"] == "f":
-            self.send(id=number, result=text)
-            self.send(id="q", method="elicitation/create", params=QUESTION)
+            messages = dict(id=number, result=text), dict(id="q", method="elicitation/create", params=QUESTION)
+            self.write("\n".join(json.dumps({"jsonrpc": "2.0", **one}) for one in messages))  # no call comes between them
             self.heard = json.loads(sys.stdin.readline())
         elif behaviour == "asks the person between its calls":
             self.send(id=number, result={"content": [{"type": "text", "text": json.dumps(self.heard, sort_keys=True)}]})
