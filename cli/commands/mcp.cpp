@@ -363,9 +363,9 @@ Result<std::size_t> check_lock(const agent::AgentSpec& agent,
 }
 
 Result<void> accept_tools(const agent::AgentSpec& agent,
+                          const Result<std::optional<tools::mcp::ToolLock>>& lock,
                           const tools::mcp::ToolLock& now,
                           Context& context) {
-  const auto lock = read_mcp_lock(agent);  // as their guard has put it back
   TRY(write_mcp_lock(agent, now));
   if (lock) {
     for (const std::string& sentence : changes_since(*lock, now, agent)) {
@@ -393,10 +393,11 @@ Result<void> accept_tools(const agent::AgentSpec& agent,
 }
 
 Result<int> accept_all(std::span<const agent::AgentSpec> agents,
+                       std::span<const Result<std::optional<tools::mcp::ToolLock>>> before,
                        std::span<const tools::mcp::ToolLock> now,
                        Context& context) {
   for (std::size_t at = 0; at < agents.size(); ++at) {
-    TRY(accept_tools(agents[at], now[at], context));
+    TRY(accept_tools(agents[at], before[at], now[at], context));
   }
   return 0;
 }
@@ -741,7 +742,7 @@ Result<int> command_mcp_lock(const Parsed& parsed, Context& context) {
     now.push_back(*std::move(found));
   }
   return parsed.has("--check") ? check_locks(agents, before, now, context)
-                               : accept_all(agents, now, context);
+                               : accept_all(agents, before, now, context);
 }
 
 }  // namespace cli
