@@ -103,14 +103,17 @@ Result<TeamByHand> load_team_by_hand(const std::string& file, Context& context) 
                other.lexically_proximate(context.cwd), context.environment, known_names())
         .agent;
   };
-  std::vector<agent::Error> ignored;  // those of agents that are not asked about
+  std::vector<agent::Error> mistakes;
   TeamByHand team{
-      .tree = std::make_unique<FlowTree>(flow_tree(std::move(first), load, context, ignored))};
+      .tree = std::make_unique<FlowTree>(flow_tree(std::move(first), load, context, mistakes))};
   for (const agent::AgentSpec* one : agents_at_work(*team.tree)) {
     if (one->file == file) {
       team.agent = *one;
       return team;
     }
+  }
+  if (!mistakes.empty()) {
+    return agent::fail(std::move(mistakes.front()));
   }
   return agent::fail(agent::Code::cli_usage,
                      fmt::format("{} has no sub-agent `{}` that is written out in it",

@@ -44,8 +44,8 @@ class Transport {
   // Does not wait. Thread-safe, as the rest is.
   virtual void send(Outgoing message) = 0;
   // From now on the server is spoken to in these terms. `notification` (empty: none) is what tells
-  // it so, and is there before anything that is sent later: but for a server that has not taken it
-  // by `until`.
+  // it so, and is there before anything that is sent later: but for a server that takes longer than
+  // `until`, or than a while, to take it.
   virtual void agree(const Agreement& agreement,
                      std::string notification,
                      std::chrono::steady_clock::time_point until,

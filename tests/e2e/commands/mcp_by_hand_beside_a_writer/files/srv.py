@@ -1,0 +1,1 @@
+open("it-ran", "w").write("x")
