@@ -1,6 +1,7 @@
 #include "tools/hooks/script_files.h"
 
 #include "agent/text.h"
+#include "tools/hooks/shell_built_ins.h"
 #include "tools/permissions/known_programs.h"
 #include "tools/permissions/plain_command.h"
 #include "tools/permissions/shell_programs.h"
@@ -26,20 +27,22 @@ namespace fs = std::filesystem;
 
 // Programs and builtins to which words are text or data, and never the name of what is to be run.
 constexpr auto k_take_text = std::to_array<std::string_view>(
-    {":",       "[",     "basename", "cat",    "cmp",   "cp",   "cut",    "date", "diff",
-     "dirname", "echo",  "exit",     "false",  "grep",  "head", "jq",     "kill", "local",
-     "ls",      "mkdir", "mv",       "printf", "pwd",   "read", "return", "rm",   "shift",
-     "sleep",   "tail",  "tee",      "test",   "touch", "tr",   "true",   "uniq", "wc"});
-// With these, the rest of the line is about another folder, or other names.
-constexpr auto k_turns = std::to_array<std::string_view>(
-    {"alias", "cd", "chdir", "chroot", "enable", "hash", "popd", "pushd", "unalias"});
+    {":",       "[",    "basename", "cat",   "cmp",  "cp",   "cut",    "date",  "diff",
+     "dirname", "echo", "exit",     "false", "grep", "head", "jq",     "kill",  "ls",
+     "mkdir",   "mv",   "printf",   "pwd",   "read", "rm",   "return", "shift", "sleep",
+     "tail",    "tee",  "test",     "touch", "tr",   "true", "uniq",   "wc"});
+// Built-ins that assign, as a word in front of a command does.
+constexpr auto k_assign =
+    std::to_array<std::string_view>({"declare", "export", "local", "readonly", "typeset"});
+// With these, the rest of the line is about another folder.
+constexpr auto k_turns =
+    std::to_array<std::string_view>({"cd", "chdir", "chroot", "popd", "pushd"});
 // Behind them stands the folder that the rest is about.
 constexpr auto k_name_folders = std::to_array<std::string_view>(
     {"-C", "-D", "--chdir", "--cwd", "--directory", "--prefix", "--wd", "--working-directory"});
 // Variables whose value a program runs first of all.
 constexpr auto k_name_scripts =
     std::to_array<std::string_view>({"BASH_ENV", "ENV", "PYTHONSTARTUP"});
-static_assert(std::ranges::is_sorted(k_turns));
 
 constexpr int k_deepest = 4;                // of `sh -c` in one another
 constexpr int k_most_turns = 8;             // folders that a line goes to, one after the other
@@ -89,11 +92,10 @@ class ScriptReader {
       unclear(script.unclear.front());
     }
     for (const ShellCommand& one : script.commands) {
-      if (script.commands.size() > 1 && sources_a_file(one)) {
-        unclear(
-            fmt::format("the file of its `{}` says what the other names mean", one.words.front()));
-      }
       read_command(one);
+    }
+    if (std::string why = changes_names(script, environment_); !why.empty()) {
+      unclear(std::move(why));
     }
   }
 
@@ -115,24 +117,6 @@ class ScriptReader {
     if (scripts_.unclear.empty()) {
       scripts_.unclear = std::move(why);
     }
-  }
-
-  // `. FILE`, also behind `command` and `builtin`, and in what `eval` is told.
-  static bool sources_a_file(const ShellCommand& one) {
-    auto words = std::span(one.words);
-    while (!words.empty() && (words.front() == "command" || words.front() == "builtin")) {
-      words = words.subspan(1);
-    }
-    if (words.empty()) {
-      return false;
-    }
-    if (words.front() == "eval") {
-      const ShellScript told = read_shell(fmt::format("{}", fmt::join(words.subspan(1), " ")));
-      return std::ranges::any_of(told.commands, [](const ShellCommand& inner) {
-        return !inner.words.empty() && inner.words.front() != "eval" && sources_a_file(inner);
-      });
-    }
-    return words.front() == "." || words.front() == "source";
   }
 
   void fill_in(std::string& line) const {
@@ -207,7 +191,8 @@ class ScriptReader {
     const std::string_view name =
         one.words.empty() ? std::string_view() : std::string_view(one.words.front());
     const std::string program = fs::path(name).filename();
-    const bool takes_text = one.words.empty() || is_one_of(k_take_text, name);
+    const bool assigns = is_one_of(k_assign, name);
+    const bool takes_text = one.words.empty() || assigns || is_one_of(k_take_text, name);
     if (has_unknown(name)) {
       unclear("what it runs is named by a variable or a pattern");
     }
@@ -216,6 +201,9 @@ class ScriptReader {
     }
     for (const std::string& text : one.assignments) {
       read_assignment(text, one.words.empty());
+    }
+    for (const std::string& word : one.words | std::views::drop(assigns ? 1 : one.words.size())) {
+      read_assignment(word, name != "export");
     }
     const bool only_compares = name == "test" || name == "[";  // its options name no files
     for (std::size_t at = 0; at < one.words.size(); ++at) {
@@ -406,10 +394,7 @@ class ScriptReader {
 
   // A variable in small letters is the line's own, and no program's.
   void read_assignment(const std::string& text, bool is_alone) {
-    const bool is_own = is_alone && std::ranges::all_of(text.substr(0, text.find('=')), [](char c) {
-                          return (c >= 'a' && c <= 'z') || c == '_';
-                        });
-    if (is_own) {
+    if (is_alone && is_own_variable(text.substr(0, text.find('=')))) {
       return;
     }
     // A shell reads the file of the last two before anything else.

@@ -275,10 +275,12 @@ void Reader::read_case() {
 // `for NAME in WORDS`, up to its `;`, or `for NAME`, up to its `do`.
 void Reader::read_for() {
   skip_blanks();
-  if (peek() == '(' || !is_name(read_word().text)) {
+  std::string name = peek() == '(' ? std::string() : read_word().text;
+  if (!is_name(name)) {
     unclear("a `for` that not every shell knows");
     return;
   }
+  script_.loop_variables.push_back(std::move(name));
   skip_blanks();
   if (peek() == ';') {
     return;

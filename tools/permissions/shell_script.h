@@ -35,8 +35,9 @@ struct ShellCommand {
 };
 
 struct ShellScript {
-  std::vector<ShellCommand> commands;  // in the order in which they stand there
-  std::vector<std::string> unclear;    // what was not understood; empty: all of it was
+  std::vector<ShellCommand> commands;       // in the order in which they stand there
+  std::vector<std::string> loop_variables;  // of `for` and `select`
+  std::vector<std::string> unclear;         // what was not understood; empty: all of it was
 };
 
 ShellScript read_shell(std::string_view text);

@@ -1,12 +1,18 @@
 #include "tools/hooks/script_files.h"
 
+#include "agent/text.h"
 #include "tests/unit/tools/file_support.h"
 #include "tools/hooks/file_watch.h"
 #include "tools/hooks/outside_words.h"
+#include "tools/hooks/shell_built_ins.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
 
 TEST_CASE("script files: the files that a command line names", "[tools]") {
   const tests::FileFolder folder;
@@ -125,6 +131,105 @@ TEST_CASE("script files: a line is understood whole, or it says why it is not", 
     CHECK(names == row.files);
     CHECK(scripts.unclear.empty() == row.is_clear);
   }
+}
+
+TEST_CASE("script files: a line whose names come to mean something else is not understood",
+          "[tools]") {
+  const tests::FileFolder folder;
+  const tools::CommandPlace place{
+      .directory = folder.path(),
+      .home = {},
+      .environment = {{"PATH", "/bin"}, {"LANG", "C"}, {"http_proxy", ""}}};
+  const auto is_clear = [&](std::string_view line) {
+    return tools::read_scripts(line, place).unclear.empty();
+  };
+  struct Row {
+    std::string_view in_front;
+    bool is_clear;
+  };
+  const std::vector<Row> rows{
+      {"set -eu", true},
+      {"set -euo pipefail", true},
+      {"set -- a b", true},
+      {"set -a", false},
+      {"set -o allexport", false},
+      {"shopt -s nullglob globstar", true},
+      {"shopt -s expand_aliases", false},
+      {"trap 'rm -f out.log' EXIT", true},
+      {"trap - INT", true},
+      {"trap '. ./env' DEBUG", false},
+      {"trap -- \"source ./env\" EXIT", false},
+      {". ./env", false},
+      {"command -p . ./env", false},
+      {"builtin source ./env", false},
+      {"eval 'eval . ./env'", false},
+      {"eval echo a", true},
+      {"read x", true},
+      {"read -r -p 'Go on?' x", true},
+      {"read PATH", false},
+      {"read \"$name\"", false},
+      {"printf '%s' PATH", true},
+      {"printf -v PATH %s ./x", false},
+      {"mapfile -t lines", true},
+      {"mapfile PATH", false},
+      {"mapfile -C ./x lines", false},
+      {"readarray -t PATH", false},
+      {"getopts ab: opt", true},
+      {"getopts ab: PATH", false},
+      {"wait", true},
+      {"wait -n", true},
+      {"wait -n -p PATH", false},
+      {"let PATH=1", false},
+      {"readonly dir=$(pwd)", true},
+      {"readonly N=1", true},
+      {"readonly PYTHONPATH=lib", false},
+      {"local PATH=x", false},
+      {"declare -i n=1", true},
+      {"declare -x n", false},
+      {"declare -n n=PATH", false},
+      {"typeset -n n", false},
+      {"export LANG", true},
+      {"export http_proxy", false},
+      {"export NEW", false},
+      {"NEW=1; export NEW", true},
+      {"export NEW=1", true},
+      {": ${PYTHONPATH:=./lib}; export PYTHONPATH", false},
+      {"unset LANG", true},
+      {"unset PATH", false},
+      {"for f in a b; do echo $f; done", true},
+      {"for PATH in ./x; do true; done", false},
+      {"exec 3>log", true},
+      {"umask 022", true},
+      {"ulimit -t 9", true},
+      {"alias t=./x", false},
+      {"hash -p ./x t", false},
+      {"enable -f ./x t", false},
+      {"zmodload zsh/x", false},
+      {"bind -x a:b", false},
+      {"test -e x", true},
+      {"git pull", true},
+  };
+  for (const Row& row : rows) {
+    INFO(row.in_front);
+    CHECK(is_clear(std::string(row.in_front) + "; mytest") == row.is_clear);
+    CHECK(is_clear(
+              fmt::format("sh -c {}", agent::shell_word(std::string(row.in_front) + "; mytest"))) ==
+          row.is_clear);
+  }
+}
+
+TEST_CASE("script files: what bash calls a built-in is in the table", "[tools]") {
+  const std::unique_ptr<FILE, int (*)(FILE*)> names(popen("bash -c 'compgen -b'", "r"), pclose);
+  REQUIRE(names);
+  std::array<char, 64> line{};
+  std::size_t count = 0;
+  while (std::fgets(line.data(), line.size(), names.get())) {
+    const std::string_view name = agent::trimmed(line.data());
+    INFO(name);
+    CHECK((name == "builtin" || name == "command" || tools::is_shell_built_in(name)));
+    ++count;
+  }
+  CHECK(count > 50);
 }
 
 TEST_CASE("script files: a word that is a line of its own is read as one", "[tools]") {
