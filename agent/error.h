@@ -168,6 +168,7 @@ struct Where {
 struct Cause {
   Code code;
   std::string message;
+  std::string help = {};  // as of Error; empty: it has none of its own
 };
 
 // One failure. Its policy is row(code); wrapping adds `context`, never another code.

@@ -88,7 +88,11 @@ Json to_json(const std::vector<ModelUse>& models) {
 }
 
 Json to_json(const Cause& cause) {
-  return {{"code", row(cause.code).name}, {"message", cause.message}};
+  Json json{{"code", row(cause.code).name}, {"message", cause.message}};
+  if (!cause.help.empty()) {
+    json["help"] = cause.help;
+  }
+  return json;
 }
 
 std::optional<Cause> cause_in(const Json& json, std::string_view key) {
@@ -97,7 +101,8 @@ std::optional<Cause> cause_in(const Json& json, std::string_view key) {
              ? std::nullopt
              : std::optional(
                    Cause{.code = code_from_name(text_at(*cause, "code")).value_or(Code::internal),
-                         .message = std::string(text_at(*cause, "message"))});
+                         .message = std::string(text_at(*cause, "message")),
+                         .help = std::string(text_at(*cause, "help"))});
 }
 
 Json to_json(const std::vector<MemberResult>& members) {
@@ -288,13 +293,15 @@ void add_uses(RunResult& result, const std::vector<ModelUse>& more) {
   }
 }
 
+Cause cause_of(const Error& error) {
+  return {.code = error.code, .message = error.message, .help = error.help};
+}
+
 MemberResult member_result(std::string member, const RunResult& result) {
   return {.member = std::move(member),
           .run_id = result.run_id,
           .exit_code = result.exit_code,
-          .error = result.error ? std::optional(Cause{.code = result.error->code,
-                                                      .message = result.error->message})
-                                : std::nullopt,
+          .error = result.error ? std::optional(cause_of(*result.error)) : std::nullopt,
           .cost = result.cost,
           .turns = result.turns,
           .duration_ms = result.duration_ms,

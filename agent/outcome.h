@@ -157,6 +157,7 @@ bool is_parked(const RunResult& result);
 // Nobody has answered in time: carried on once more, its model reads that.
 bool has_waited_too_long(const RunResult& result);
 // Of one that has ended.
+Cause cause_of(const Error& error);
 MemberResult member_result(std::string member, const RunResult& result);
 constexpr std::string_view k_result_schema = "errand.result/1";
 

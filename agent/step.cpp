@@ -165,8 +165,7 @@ Ending ended_by_tool(const State& state) {
                          ends_any_run ? " ended the run" : ", declared `on_error: fatal`, failed",
                          result.message));
   if (member != nullptr && member->finished && member->finished->result.error) {
-    const Error& why = *member->finished->result.error;
-    ending.error->cause = Cause{.code = why.code, .message = why.message};
+    ending.error->cause = cause_of(*member->finished->result.error);
   }
   return ending;
 }

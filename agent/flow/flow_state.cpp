@@ -189,7 +189,7 @@ void FlowState::close(std::size_t number) {
                                "`repeat.max` tries it again"
                              : "see what it says; `errand resume` tries the last round again, and "
                                "with `--agent FILE` and a higher `repeat.max` more of them",
-                 .cause = Cause{.code = how.error->code, .message = how.error->message}}};
+                 .cause = cause_of(*how.error)}};
 }
 
 bool FlowState::has_failed(const Progress& progress) const {

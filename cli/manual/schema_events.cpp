@@ -183,9 +183,16 @@ Json model_use() {
                  {"usage_estimated", type("boolean")}});
 }
 
+Json cause() {
+  Json schema = object({{"code", reference("code")}, {"message", type("string")}});
+  schema["properties"]["help"] = type("string");  // where there is more to say than of the code
+  return schema;
+}
+
 Json definitions() {
   return {{"code", error_codes()},
-          {"cause", object({{"code", reference("code")}, {"message", type("string")}})},
+          {"cause",
+           cause()},
           {"error", error()},
           {"fallback",
            object({{"from", type("string")},

@@ -193,6 +193,10 @@ std::string member_words(const agent::MemberFinished& member) {
 std::vector<std::string> last_words(const agent::MemberFinished& member) {
   constexpr std::size_t k_most = 8;  // of each stream
   std::vector<std::string> lines;
+  const bool is_of_a_call = !member.call_id.empty();  // else the flow's ending may say it
+  if (is_of_a_call && member.result.error && !member.result.error->help.empty()) {
+    lines.push_back("    help: " + excerpt(member.result.error->help, 2 * k_excerpt_bytes));
+  }
   if (!member.exit_status || member.result.exit_code == 0 || member.taken_from) {
     return lines;
   }

@@ -185,12 +185,18 @@ agent::Error without_secrets(agent::Error error, const agent::Redactor& redactor
     texts.insert(texts.end(), {&error.where->file, &error.where->excerpt});
   }
   if (error.cause) {
-    texts.push_back(&error.cause->message);
+    texts.insert(texts.end(), {&error.cause->message, &error.cause->help});
   }
   for (std::string* text : texts) {
     *text = redactor.apply(*text);
   }
   return error;
+}
+
+std::string_view help_of(const agent::Error& error, std::string_view advice) {
+  return !error.help.empty()                         ? std::string_view(error.help)
+         : error.cause && !error.cause->help.empty() ? std::string_view(error.cause->help)
+                                                     : advice;
 }
 
 std::string render_in(const Frame& frame, const agent::Error& error, bool color) {
@@ -219,7 +225,7 @@ std::string render_in(const Frame& frame, const agent::Error& error, bool color)
   if (const std::string facts = provider_facts(error); !facts.empty()) {
     note("call", facts);
   }
-  if (const std::string_view help = error.help.empty() ? frame.advice : error.help; !help.empty()) {
+  if (const std::string_view help = help_of(error, frame.advice); !help.empty()) {
     note("help", help);
   }
   return text;
@@ -262,7 +268,7 @@ std::string render_ending(std::span<const agent::Error> errors,
   for (const agent::Error& one : errors) {
     const agent::Error error = is_short ? without_secrets(one, redactor) : one;
     text += (is_short ? in_one_line(error, color) : render(error, color, redactor)) + '\n';
-    help = !is_short ? "" : clean(error.help.empty() ? agent::row(error.code).advice : error.help);
+    help = !is_short ? "" : clean(help_of(error, agent::row(error.code).advice));
   }
   const agent::ExitRow& row = agent::exit_row(exit_code);
   std::string verdict = fmt::format("errand: {} ({})", row.name, row.exit_code);
