@@ -39,12 +39,10 @@ fs::path file_of(const AgentSpec& agent) {
 std::string name_in_whole(const fs::path& file) {
   const std::string name = file.filename().string();
   std::error_code ignored;
-  std::size_t mark = fs::exists(file, ignored) ? std::string::npos : name.rfind('#');
-  while (mark != std::string::npos && mark > 0) {
-    if (fs::exists(file.parent_path() / name.substr(0, mark), ignored)) {
+  for (std::size_t mark = name.find('#', 1); mark < name.size(); mark = name.find('#', mark + 1)) {
+    if (fs::is_regular_file(file.parent_path() / name.substr(0, mark), ignored)) {
       return name.substr(mark);
     }
-    mark = name.rfind('#', mark - 1);
   }
   return {};
 }

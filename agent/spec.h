@@ -421,7 +421,7 @@ struct AgentSpec {
 std::filesystem::path file_of(const AgentSpec& agent);
 
 // Which agent of a file is meant by its end, where one that is written out in another one's file is
-// named: "#helper" of `agent.yaml#helper`, where the one is no file and the other is. Else empty.
+// named: "#helper" of `agent.yaml#helper`, where there is such a file in front. Else empty.
 std::string name_in_whole(const std::filesystem::path& file);
 // The file without that: where the agent stands.
 std::filesystem::path file_of_whole(const std::filesystem::path& file);

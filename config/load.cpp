@@ -32,6 +32,15 @@ Report refused(agent::Error error) {
   return report;
 }
 
+// Who says `agent.yaml#helper` means the one in `agent.yaml`, and not what has come beside it.
+agent::Error is_named_as_another(const std::filesystem::path& file) {
+  return {.code = agent::Code::config_invalid,
+          .message = fmt::format("the file `{}` has the name of an agent in `{}`",
+                                 agent::one_line(file.string()),
+                                 agent::one_line(agent::file_of_whole(file).string())),
+          .help = "rename the file, or remove it"};
+}
+
 Report finish(Problems& problems, std::optional<agent::AgentSpec> spec) {
   Report report;
   report.errors = problems.take_errors();
@@ -169,6 +178,9 @@ Report load_agent(const std::filesystem::path& file,
   auto text = read_text_file(file, k_largest_file);
   if (!text) {
     return refused(std::move(text).error());
+  }
+  if (!agent::name_in_whole(file).empty()) {
+    return refused(is_named_as_another(file));
   }
   std::error_code failure;
   const auto absolute = std::filesystem::absolute(file, failure);

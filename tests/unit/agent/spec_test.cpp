@@ -23,7 +23,7 @@ TEST_CASE("spec: an agent in another one's file is named by it") {
                                          {"a.yaml#mid#deep", "#mid#deep"},
                                          {"b#c.yaml", ""},
                                          {"b#c.yaml#helper", "#helper"},
-                                         {"d.yaml#real", ""},
+                                         {"d.yaml#real", "#real"},
                                          {"gone.yaml#helper", ""},
                                          {"#helper", ""}}));
   INFO(row.name);
