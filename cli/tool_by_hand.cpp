@@ -8,6 +8,7 @@
 #include "cli/agents_at_work.h"
 #include "cli/handoffs.h"
 #include "cli/known_names.h"
+#include "cli/permissions.h"
 #include "cli/prompt_input.h"
 #include "cli/terminal/render_error.h"
 #include "config/load.h"
@@ -70,6 +71,15 @@ void name_as(agent::AgentSpec& agent, const std::string& shown) {
   }
 }
 
+// The rules of one that works alone are looked at as its file is read.
+Result<void> check_rules_by_hand(const agent::AgentSpec& agent, OtherAgents all) {
+  if (agent.sub_agents.empty() && agent.handoffs.empty()) {
+    return {};
+  }
+  std::erase(all, &agent);
+  return check_rules_of_all(agent, all, Parsed());
+}
+
 }  // namespace
 
 Result<agent::AgentSpec> load_by_hand(const std::string& file, Context& context) {
@@ -98,10 +108,12 @@ Result<TeamByHand> load_team_by_hand(const std::string& file, Context& context) 
   const std::string name = agent::name_in_whole(context.cwd / file);
   const std::string whole = file.substr(0, file.size() - name.size());
   TRY_ASSIGN(agent::AgentSpec first, load_by_hand(whole, context));
+  bool is_whole = true;
   const auto load = [&](const std::filesystem::path& other) {
-    return config::load_agent(
-               other.lexically_proximate(context.cwd), context.environment, known_names())
-        .agent;
+    auto loaded = config::load_agent(
+        other.lexically_proximate(context.cwd), context.environment, known_names());
+    is_whole = is_whole && loaded.agent;
+    return std::move(loaded.agent);
   };
   std::vector<agent::Error> mistakes;
   TeamByHand team{
@@ -109,6 +121,9 @@ Result<TeamByHand> load_team_by_hand(const std::string& file, Context& context) 
   for (const agent::AgentSpec* one : agents_at_work(*team.tree)) {
     if (one->file == file) {
       team.agent = *one;
+      if (is_whole) {  // else nobody knows what its rules may name
+        TRY(check_rules_by_hand(*one, agents_at_work(*team.tree)));
+      }
       return team;
     }
   }

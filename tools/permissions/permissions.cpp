@@ -133,7 +133,10 @@ Result<void> check_server(std::string_view rule,
   bool is_about_one = tool_names.empty();
   for (const std::string& name : tool_names) {
     if (name.starts_with(k_of_servers)) {
-      known.push_back(fmt::format("`{}*`", name));
+      std::string all = fmt::format("`{}*`", name);
+      if (std::ranges::find(known, all) == known.end()) {
+        known.push_back(std::move(all));
+      }
       is_about_one = is_about_one || name.size() > k_longest || may_begin_with(tool, name);
     }
   }
