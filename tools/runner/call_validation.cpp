@@ -19,15 +19,6 @@ using agent::Result;
 
 constexpr std::size_t k_max_named = 5;  // violations in a message
 
-// What models put in front of any tool's name. Another one may be that of a server, whose tool is
-// another one.
-std::string_view without_namespace(std::string_view name) {
-  constexpr auto k_of_all = std::to_array<std::string_view>({"default_api", "functions", "tools"});
-  const std::size_t at = std::min(name.find_first_of(".:/"), name.size());
-  const bool is_of_all = std::ranges::find(k_of_all, name.substr(0, at)) != k_of_all.end();
-  return is_of_all && at < name.size() ? name.substr(at + 1) : name;
-}
-
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
@@ -60,6 +51,13 @@ std::optional<std::string> same_words(std::string_view name, std::span<const std
 }
 
 }  // namespace
+
+std::string_view without_namespace(std::string_view name) {
+  constexpr auto k_of_all = std::to_array<std::string_view>({"default_api", "functions", "tools"});
+  const std::size_t at = std::min(name.find_first_of(".:/"), name.size());
+  const bool is_of_all = std::ranges::find(k_of_all, name.substr(0, at)) != k_of_all.end();
+  return is_of_all && at < name.size() ? name.substr(at + 1) : name;
+}
 
 std::optional<std::string> repair_name(std::string_view name, std::span<const std::string> names) {
   if (std::ranges::find(names, name) != names.end()) {

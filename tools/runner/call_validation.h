@@ -16,6 +16,10 @@ namespace tools {
 // another one (`unlock`).
 std::optional<std::string> repair_name(std::string_view name, std::span<const std::string> names);
 
+// The name behind what models put in front of any tool's (`functions.`). Another namespace may be
+// that of a server, whose tool is another one.
+std::string_view without_namespace(std::string_view name);
+
 // An object. tool.invalid_parameters where the text is empty (the call was cut off), no JSON, or
 // something else than an object.
 agent::Result<agent::Json> parse_arguments(std::string_view text);
