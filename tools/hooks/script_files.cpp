@@ -220,7 +220,7 @@ class ScriptReader {
     }
     for (const ShellFile& file : one.files) {
       if (!file.writes) {
-        add(file.path);
+        takes_text ? add(file.path) : add_script(file.path);
         if (has_unknown(file.path) && !takes_text) {
           unclear("what it reads is named by a variable or a pattern");
         }
@@ -231,6 +231,9 @@ class ScriptReader {
     }
     if ((name == "." || name == "source") && one.words.size() > 1) {
       add_script(one.words[1]);
+      if (is_known_input(one.words[1])) {
+        run_input(one);
+      }
     } else if (name.contains('/')) {
       add_script(std::string(name));
     }
@@ -246,6 +249,8 @@ class ScriptReader {
       add_scripts(one);
       read_in_folders(one);
       read_started(one);
+      read_filled_in(one);
+      read_possible_lines(one);
     }
   }
 
@@ -327,6 +332,46 @@ class ScriptReader {
     static const RE2 option("-[A-Za-z]*[cS]|--(session-)?command|--split-string");
     return std::ranges::any_of(
         one.words, [](const std::string& word) { return RE2::FullMatch(word, option); });
+  }
+
+  // `xargs -I{} sh -c {}`, `xargs timeout 9`: what another program, or a file, tells it to run.
+  void read_filled_in(ShellCommand one) {
+    for (int depth = 0; depth < k_deepest && starts_the_rest(base_name(one.words.front()));
+         ++depth) {
+      Started started = started_by(one);
+      const auto runs = std::ranges::find(started.starts, Start::How::runs, &Start::how);
+      if (runs == started.starts.end()) {
+        return;
+      }
+      one = std::move(runs->command);
+      const ToldShell told = told_shell(one.words);
+      const bool is_told = is_shell(base_name(one.words.front())) && told.at < one.words.size() &&
+                           has_unknown(one.words[told.at]);
+      if (is_told || has_unknown(one.words.front())) {
+        unclear("what it runs is told by another program");
+        return;
+      }
+    }
+  }
+
+  // Of a program that nobody knows: `git -c alias.z='!sh x' z`, `sg root 'sh x'`.
+  void read_possible_lines(const ShellCommand& one) {
+    for (const std::string& word : one.words | std::views::drop(1)) {
+      const std::size_t blank = word.find_first_of(" \t\n");
+      if (blank == std::string::npos || depth_ >= k_deepest || has_unknown(word)) {
+        continue;
+      }
+      const std::size_t sign = word.substr(0, blank).find_last_of("=!");
+      Scripts line;
+      ScriptReader inner(place_in(directory_), line);
+      inner.depth_ = k_deepest;  // one that it may be is not looked into
+      inner.read(word.substr(sign == std::string::npos ? 0 : sign + 1));
+      for (const auto* files : {&line.files, &line.more}) {
+        std::ranges::for_each(*files, [&](const fs::path& file) { note(file, scripts_.more); });
+      }
+      std::ranges::for_each(line.to_run,
+                            [&](const fs::path& file) { note(file, scripts_.to_run); });
+    }
   }
 
   // `env -C ci sh t.sh`, `sudo -D ci sh t.sh`: a word may be the folder that those behind it are
@@ -423,35 +468,36 @@ class ScriptReader {
 
   // `sh -ec 'line'`, `sh script`; without either, it does what it reads.
   void read_shell_at(const ShellCommand& one, std::size_t shell) {
-    bool has_line = false;
-    std::string told;  // the line, or the script
-    for (std::size_t at = shell + 1; at < one.words.size() && told.empty(); ++at) {
-      const std::string& word = one.words[at];
-      const bool is_option = word.starts_with('-') || word.starts_with('+');
-      if (word.starts_with("--rcfile") || word.starts_with("--init-file")) {
+    const auto words = std::span(one.words).subspan(shell);
+    const ToldShell told = told_shell(words);
+    if (!told.is_understood) {
+      unclear("a shell has an option that nobody knows");
+    }
+    for (const std::string& word : words.first(std::min(told.at, words.size()))) {
+      if (word == "--rcfile" || word == "--init-file") {
         unclear("the file of its shell's option says what names mean");
       }
-      has_line = has_line || (is_option && !word.starts_with("--") && word.contains('c'));
-      told = is_option ? "" : word;
     }
     if (!one.inputs.empty()) {
       unclear("a shell reads what to do from a here-document");
     }
-    bool reads_a_file = false;
-    for (const ShellFile& file : one.files) {
-      if (!file.writes) {
-        reads_a_file = true;
-        add_script(file.path);
-      }
-    }
-    if (told.empty() && !reads_a_file) {
-      unclear("a shell does what another program tells it");
-    } else if (has_line) {
-      read_line(std::move(told));
-    } else if (is_plain(told)) {
-      add_script(told);
-    } else if (shell > 0 && !told.empty()) {
+    const std::string what = told.at < words.size() ? words[told.at] : std::string();
+    const bool is_known = !what.empty() && !told.reads_input;
+    if (told.has_line && is_known) {
+      read_line(what);
+    } else if (!is_known || is_known_input(what)) {
+      run_input(one);
+    } else if (shell == 0 || is_plain(what)) {
+      add_script(what);
+    } else {
       unclear("what a shell is to run is told by another program");
+    }
+  }
+
+  // What it reads from a file is named there.
+  void run_input(const ShellCommand& one) {
+    if (std::ranges::none_of(one.files, [](const ShellFile& file) { return !file.writes; })) {
+      unclear("it does what another program tells it");
     }
   }
 

@@ -279,7 +279,8 @@ bool is_own_variable(std::string_view name) {
 }
 
 std::string changes_names(const ShellScript& line, const agent::Environment& known) {
-  return line.commands.size() > 1 ? changes_names(line, known, 0) : std::string();
+  const bool has_one = line.commands.size() < 2 && line.loop_variables.empty();
+  return has_one ? std::string() : changes_names(line, known, 0);
 }
 
 }  // namespace tools

@@ -36,13 +36,6 @@ bool is_setting(std::string_view word) {
          });
 }
 
-// What a pipe or a descriptor brings.
-bool is_known_input(std::string_view word) {
-  const std::string path = std::filesystem::path(word).lexically_normal();
-  return word == "-" || path.starts_with("/dev/std") || path.starts_with("/dev/fd") ||
-         path.starts_with("/proc/");
-}
-
 // A file that is no script of its own.
 bool is_input(std::string_view word) {
   const std::string path = std::filesystem::path(word).lexically_normal();
@@ -140,6 +133,29 @@ std::string_view code_variable_of(const ShellCommand& command) {
     }
   }
   return {};
+}
+
+// `-eo pipefail`; what behind an o in the midst is its value, depends on the shell.
+bool is_known_of_shell(std::string_view shell, std::string_view word) {
+  constexpr auto k_words = std::to_array<std::string_view>({"--help",
+                                                            "--init-file",
+                                                            "--login",
+                                                            "--no-config",
+                                                            "--noediting",
+                                                            "--noprofile",
+                                                            "--norc",
+                                                            "--posix",
+                                                            "--rcfile",
+                                                            "--restricted",
+                                                            "--verbose",
+                                                            "--version"});
+  const bool is_fish = without_version(base_name(shell)) == "fish";
+  const std::string_view letters = is_fish ? "cilnNPv" : "abcefhiklmnprsuvxBCEHPT";
+  const std::size_t other = word.find_first_not_of(letters, 1);
+  return word.starts_with("--")
+             ? std::ranges::find(k_words, word) != k_words.end()
+             : other == std::string_view::npos || (!is_fish && other + 1 == word.size() &&
+                                                   std::string_view("oO").contains(word[other]));
 }
 
 class Reading {
@@ -267,7 +283,9 @@ class Reading {
       unclear("may start a shell, which runs what it reads");
     }
     if (!inner.empty() && (row.name == "xargs" || row.name == "parallel")) {
-      fill_in(inner, placeholder());
+      for (const std::string& place : placeholders(at)) {
+        fill_in(inner, place);
+      }
       inner.emplace_back(1, k_unknown);
     }
     started_.is_wrapper =
@@ -304,63 +322,22 @@ class Reading {
            (is_anywhere && std::any_of(words_.begin() + 1, words_.end(), is_option));
   }
 
-  // `-eo pipefail`; what behind an o in the midst is its value, depends on the shell.
-  bool is_known_of_shell(std::string_view word) const {
-    constexpr auto k_words = std::to_array<std::string_view>({"--help",
-                                                              "--init-file",
-                                                              "--login",
-                                                              "--no-config",
-                                                              "--noediting",
-                                                              "--noprofile",
-                                                              "--norc",
-                                                              "--posix",
-                                                              "--rcfile",
-                                                              "--restricted",
-                                                              "--verbose",
-                                                              "--version"});
-    const bool is_fish = without_version(base_name(words_.front())) == "fish";
-    const std::string_view letters = is_fish ? "cilnNPv" : "abcefhiklmnprsuvxBCEHPT";
-    const std::size_t other = word.find_first_not_of(letters, 1);
-    return word.starts_with("--")
-               ? std::ranges::find(k_words, word) != k_words.end()
-               : other == std::string_view::npos || (!is_fish && other + 1 == word.size() &&
-                                                     std::string_view("oO").contains(word[other]));
-  }
-
   void read_shell_program() {
     if (coverage_of(words_).is_data) {
       return;  // it tells its version
     }
-    bool is_command = false;
-    bool is_fed = false;  // `-s`: what stands behind are its arguments
-    std::size_t at = 1;
-    for (; at < words_.size(); ++at) {
-      const std::string& word = words_[at];
-      if (word == "--" || word == "-") {
-        ++at;
-        break;
-      }
-      if (!is_option(word) && !word.starts_with('+')) {
-        break;
-      }
-      const bool is_long = word.starts_with("--");
-      is_command = is_command || (!is_long && word.contains('c'));
-      is_fed = is_fed || (!is_long && word.contains('s'));
-      if (!is_known_of_shell(word)) {
-        unclear("has an option that may be code");
-      }
-      if ((!is_long && (word.ends_with('o') || word.ends_with('O'))) || word == "--rcfile" ||
-          word == "--init-file") {
-        ++at;
-      }
+    const ToldShell told = told_shell(words_);
+    const std::size_t at = told.at;
+    if (!told.is_understood) {
+      unclear("has an option that may be code");
     }
-    if (at < words_.size() && (has_unknown(words_[at]) || is_input(words_[at])) && !is_command) {
+    if (at < words_.size() && (has_unknown(words_[at]) || is_input(words_[at])) && !told.has_line) {
       unclear("reads a program that is only known when it runs");
     }
-    if (is_fed) {
+    if (told.reads_input) {
       unclear("reads its commands from elsewhere");
     }
-    if (is_command) {
+    if (told.has_line) {
       started_.is_wrapper = at < words_.size();
       if (at < words_.size()) {
         read_text(words_[at], How::runs);
@@ -397,20 +374,21 @@ class Reading {
     }
   }
 
-  // What xargs puts its input in the place of: `-I {}`, `-i`, `--replace=X`.
-  std::string placeholder() const {
-    for (std::size_t at = 1; at + 1 < words_.size() && is_option(words_[at]); ++at) {
+  // What xargs puts its input in the place of: `-I {}`, `-i`, `--replace=X`, in front of `end`.
+  Words placeholders(std::size_t end) const {
+    Words places{"{}"};
+    for (std::size_t at = 1; at < end; ++at) {
       const std::string_view word = words_[at];
-      if (word == "-I") {
-        return words_[at + 1];
+      if (word == "-I" && at + 1 < end) {
+        places.push_back(words_[at + 1]);
       }
       for (const std::string_view option : {"-I", "-i", "--replace="}) {
         if (word.starts_with(option) && word.size() > option.size()) {
-          return std::string(word.substr(option.size()));
+          places.emplace_back(word.substr(option.size()));
         }
       }
     }
-    return "{}";
+    return places;
   }
 
   static void fill_in(Words& words, std::string_view place) {
@@ -659,6 +637,35 @@ class Reading {
 std::string_view base_name(std::string_view program) {
   const std::size_t slash = program.rfind('/');
   return slash == std::string_view::npos ? program : program.substr(slash + 1);
+}
+
+bool is_known_input(std::string_view word) {
+  const std::string path = std::filesystem::path(word).lexically_normal();
+  return word == "-" || path.starts_with("/dev/std") || path.starts_with("/dev/fd") ||
+         path.starts_with("/proc/");
+}
+
+ToldShell told_shell(std::span<const std::string> words) {
+  ToldShell told;
+  for (std::size_t& at = told.at; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    if (word == "--" || word == "-") {
+      ++at;
+      break;
+    }
+    if (!is_option(word) && !word.starts_with('+')) {
+      break;
+    }
+    const bool is_long = word.starts_with("--");
+    told.has_line = told.has_line || (!is_long && word.contains('c'));
+    told.reads_input = told.reads_input || (!is_long && word.contains('s'));
+    told.is_understood = told.is_understood && is_known_of_shell(words.front(), word);
+    if ((!is_long && (word.ends_with('o') || word.ends_with('O'))) || word == "--rcfile" ||
+        word == "--init-file") {
+      ++at;
+    }
+  }
+  return told;
 }
 
 bool starts_the_rest(std::string_view program) {

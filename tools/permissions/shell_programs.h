@@ -3,7 +3,9 @@
 #pragma once
 #include "tools/permissions/shell_script.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,20 @@ struct Started {
 };
 
 Started started_by(const ShellCommand& command);
+
+// What a shell is told to run, by its words.
+struct ToldShell {
+  std::size_t at = 1;         // of its line or its script; behind the last word: it has neither
+  bool has_line = false;      // `-c`
+  bool reads_input = false;   // `-s`
+  bool is_understood = true;  // else an option may be anything
+};
+
+// The shell's name first.
+ToldShell told_shell(std::span<const std::string> words);
+
+// What a pipe or a descriptor brings, by its name: `-`, `/dev/stdin`.
+bool is_known_input(std::string_view word);
 
 // By its name without a path: whether it runs the rest of its words, as `nice` and `sudo` do.
 bool starts_the_rest(std::string_view program);
