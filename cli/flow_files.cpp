@@ -35,17 +35,26 @@ std::vector<fs::path> files_named(const std::string& command, const Context& con
                                               .environment = context.environment});
   std::ranges::move(named.more, std::back_inserter(named.files));
   std::ranges::move(named.modules, std::back_inserter(named.files));
+  std::ranges::move(named.to_run, std::back_inserter(named.files));
   return std::move(named.files);
+}
+
+void add_all(std::vector<fs::path> paths, Obeyed& files) {
+  for (fs::path& path : paths) {
+    files.push_back({.path = std::move(path)});
+  }
 }
 
 // Of a flow that opens more to its commands than tools have: what their lines name.
 void add_commands(const agent::AgentSpec& flow,
                   const OtherAgents& all,
                   const Context& context,
-                  std::vector<fs::path>& files) {
+                  Obeyed& files) {
   for (const agent::StepSpec& step : flow.steps) {
     if (step.is_command() && opens_more(flow, all)) {
-      std::ranges::move(files_named(step.command, context), std::back_inserter(files));
+      for (fs::path& path : files_named(step.command, context)) {
+        files.push_back({.path = std::move(path), .flow = agent::file_of(flow)});
+      }
     }
   }
 }
@@ -54,20 +63,18 @@ void add_files(const Plan& plan,
                const OtherAgents& all,
                const Parsed& parsed,
                const Context& context,
-               std::vector<fs::path>& files) {
-  std::ranges::move(obeyed_inputs(parsed, plan), std::back_inserter(files));
-  std::ranges::move(tools::obeyed_files(plan.agent, context.cwd, context.environment),
-                    std::back_inserter(files));
-  std::ranges::move(tools::run_outside(plan.agent, context.cwd, context.environment),
-                    std::back_inserter(files));
+               Obeyed& files) {
+  add_all(obeyed_inputs(parsed, plan), files);
+  add_all(tools::obeyed_files(plan.agent, context.cwd, context.environment), files);
+  add_all(tools::run_outside(plan.agent, context.cwd, context.environment), files);
   add_commands(plan.agent, all, context, files);
 }
 
 // Also those that are not there yet, or are mistaken today.
-void add_agents_named(const agent::AgentSpec& agent, std::vector<fs::path>& files) {
+void add_agents_named(const agent::AgentSpec& agent, Obeyed& files) {
   const auto add = [&](const std::string& file) {
     if (!file.empty()) {
-      files.push_back(fs::path(agent.directory) / file);
+      files.push_back({.path = fs::path(agent.directory) / file});
     }
   };
   for (const agent::SubAgentSpec& sub : agent.sub_agents) {
@@ -105,7 +112,7 @@ class AgentReader {
   }
 
   // An agent's files hang on the rights that it has where it stands in the tree.
-  std::vector<fs::path> obeyed_by(const agent::AgentSpec& whole) {
+  Obeyed obeyed_by(const agent::AgentSpec& whole) {
     const auto load = [this](const fs::path& file) {
       const agent::AgentSpec* const found = read(file);
       return found != nullptr ? std::optional(*found) : std::nullopt;
@@ -113,10 +120,9 @@ class AgentReader {
     std::vector<agent::Error> ignored;  // said where it is begun
     const FlowTree tree = flow_tree(whole, load, context_, ignored);
     const OtherAgents all = agents_at_work(tree);
-    std::vector<fs::path> files;
+    Obeyed files;
     for (const agent::AgentSpec* one : all) {
-      std::ranges::move(tools::obeyed_files(*one, context_.cwd, context_.environment),
-                        std::back_inserter(files));
+      cli::add_all(tools::obeyed_files(*one, context_.cwd, context_.environment), files);
       add_agents_named(*one, files);
       add_commands(*one, all, context_, files);
     }
@@ -135,10 +141,21 @@ class AgentReader {
 
 }  // namespace
 
-std::vector<fs::path> obeyed_by_all(const Plan& whole,
-                                    const Parsed& parsed,
-                                    const Context& context) {
-  std::vector<fs::path> files;
+std::vector<fs::path> paths_of(const Obeyed& files) {
+  std::vector<fs::path> paths;
+  std::ranges::transform(files, std::back_inserter(paths), &ObeyedFile::path);
+  return paths;
+}
+
+std::vector<fs::path> paths_for_commands_of(const agent::AgentSpec& flow, const Obeyed& files) {
+  Obeyed others = files;
+  std::erase_if(others,
+                [own = agent::file_of(flow)](const ObeyedFile& one) { return one.flow == own; });
+  return paths_of(others);
+}
+
+Obeyed obeyed_by_all(const Plan& whole, const Parsed& parsed, const Context& context) {
+  Obeyed files;
   const OtherAgents all = agents_at_work(whole);
   for (const Plan* one : plans_at_work(whole)) {
     add_files(*one, all, parsed, context, files);
@@ -146,11 +163,11 @@ std::vector<fs::path> obeyed_by_all(const Plan& whole,
   return files;
 }
 
-std::vector<fs::path> obeyed_by_agent(const agent::AgentSpec& whole, const Context& context) {
+Obeyed obeyed_by_agent(const agent::AgentSpec& whole, const Context& context) {
   return AgentReader(context).obeyed_by(whole);
 }
 
-std::vector<fs::path> obeyed_by_next_agents(const Context& context) {
+Obeyed obeyed_by_next_agents(const Context& context) {
   std::set<fs::path> named;
   for (const std::string& name : agents_right_in(context.cwd)) {
     named.insert(context.cwd / name);
@@ -158,7 +175,8 @@ std::vector<fs::path> obeyed_by_next_agents(const Context& context) {
   for (const fs::path& file : config::files_named_by_test_cases(context.cwd)) {
     named.insert(file.lexically_normal());
   }
-  std::vector<fs::path> files(named.begin(), named.end());  // also those that lack something yet
+  Obeyed files;
+  add_all({named.begin(), named.end()}, files);  // also those that lack something yet
   std::multimap<std::uintmax_t, fs::path> smallest_first;
   for (const fs::path& file : named) {
     std::error_code error;
@@ -176,24 +194,59 @@ std::vector<fs::path> obeyed_by_next_agents(const Context& context) {
 }
 
 std::vector<fs::path> obeyed_by_hand(const agent::AgentSpec& whole, const Context& context) {
-  std::vector<fs::path> files = obeyed_by_agent(whole, context);
+  Obeyed files = obeyed_by_agent(whole, context);
   std::ranges::move(obeyed_by_next_agents(context), std::back_inserter(files));
-  return files;
+  return paths_of(files);
 }
 
-WatchedCommands watched_commands(const OtherAgents& all, const Context& context) {
-  WatchedCommands watched;
+WatchedCommands::WatchedCommands(const OtherAgents& all, const Context& context) {
   if (std::ranges::none_of(all, is_confined_writer)) {
-    return watched;
+    return;
   }
   for (const agent::AgentSpec* flow : all) {
     for (const agent::StepSpec& step : flow->steps) {
-      if (step.is_command() && opens_more(*flow, all) && !watched.contains(step.command)) {
-        watched.emplace(step.command, tools::FileWatch(files_named(step.command, context)));
+      if (step.is_command() && opens_more(*flow, all)) {
+        Flow& watched = flows_[agent::file_of(*flow)];
+        auto files = files_named(step.command, context);
+        watched.watches.try_emplace(step.command, files);
+        watched.named.try_emplace(step.command, std::move(files));
       }
     }
   }
-  return watched;
+}
+
+fs::path WatchedCommands::begin(const agent::AgentSpec& flow, const std::string& command) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = flows_.find(agent::file_of(flow));
+  if (found == flows_.end()) {
+    return {};
+  }
+  Flow& watched = found->second;
+  if (watched.at_work == 0) {
+    watched.unchanged.clear();
+    for (const auto& [line, watch] : watched.watches) {
+      if (fs::path changed = watch.changed(); changed.empty()) {
+        watched.unchanged.push_back(line);
+      } else if (line == command) {
+        return changed;
+      }
+    }
+  }
+  ++watched.at_work;
+  return {};
+}
+
+void WatchedCommands::end(const agent::AgentSpec& flow) noexcept try {
+  const std::scoped_lock lock(mutex_);
+  const auto found = flows_.find(agent::file_of(flow));
+  if (found == flows_.end() || --found->second.at_work > 0) {
+    return;
+  }
+  for (const std::string& line : found->second.unchanged) {
+    found->second.watches.insert_or_assign(line, tools::FileWatch(found->second.named.at(line)));
+  }
+} catch (const std::exception&) {
+  return;  // what it has made is not what it was, then
 }
 
 }  // namespace cli

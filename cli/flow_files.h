@@ -10,34 +10,63 @@
 
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
 namespace cli {
 
-// Absolute paths: the files of the whole and its agents, and what their tools, hooks, guardrails
-// and models name; where a flow opens more to its commands than tools have, what their lines name.
-std::vector<std::filesystem::path> obeyed_by_all(const Plan& whole,
-                                                 const Parsed& parsed,
-                                                 const Context& context);
+struct ObeyedFile {
+  std::filesystem::path path;       // absolute
+  std::filesystem::path flow = {};  // whose command names it; empty: it is obeyed for more
+};
+using Obeyed = std::vector<ObeyedFile>;
+
+// Each path of them.
+std::vector<std::filesystem::path> paths_of(const Obeyed& files);
+// Those that a flow's own commands must not change: what they only name themselves they may make.
+std::vector<std::filesystem::path> paths_for_commands_of(const agent::AgentSpec& flow,
+                                                         const Obeyed& files);
+
+// The files of the whole and its agents, and what their tools, hooks, guardrails and models name;
+// where a flow opens more to its commands than tools have, what their lines name.
+Obeyed obeyed_by_all(const Plan& whole, const Parsed& parsed, const Context& context);
 
 // The same of one agent and all that belong to it, as their files are now. Also of those that it
 // names and that cannot be read.
-std::vector<std::filesystem::path> obeyed_by_agent(const agent::AgentSpec& whole,
-                                                   const Context& context);
+Obeyed obeyed_by_agent(const agent::AgentSpec& whole, const Context& context);
 
 // The same of the agents that `errand run` and `errand test` would take in the working folder, were
 // they the next to run there, without those that cannot be read; also of the run's own, which a
 // command line may have changed. Once a run: each of their files is read, the smallest first and a
 // megabyte in all; what the others name is not in it.
-std::vector<std::filesystem::path> obeyed_by_next_agents(const Context& context);
+Obeyed obeyed_by_next_agents(const Context& context);
 
-// Both of these: while an agent's tools or servers are used by hand.
+// The paths of both of these: while an agent's tools or servers are used by hand.
 std::vector<std::filesystem::path> obeyed_by_hand(const agent::AgentSpec& whole,
                                                   const Context& context);
 
-// What the commands name that have more than the agents, as it is now; by the command line.
-using WatchedCommands = std::map<std::string, tools::FileWatch>;
-WatchedCommands watched_commands(const OtherAgents& all, const Context& context);
+// What the commands name that have more than the agents: it is what it was when the outermost flow
+// began, but for what commands of the same flow make of it. From any thread.
+class WatchedCommands {
+ public:
+  WatchedCommands(const OtherAgents& all, const Context& context);
+
+  // What is no longer what it was; nothing is begun then. Empty: the command is at work, until
+  // end(). One that has no more than the agents is not looked at.
+  std::filesystem::path begin(const agent::AgentSpec& flow, const std::string& command);
+  void end(const agent::AgentSpec& flow) noexcept;
+
+ private:
+  struct Flow {
+    std::map<std::string, std::vector<std::filesystem::path>> named;  // by the command line
+    std::map<std::string, tools::FileWatch> watches;                  // the same
+    std::vector<std::string> unchanged;  // when the first of those at work began
+    int at_work = 0;
+  };
+
+  std::mutex mutex_;
+  std::map<std::filesystem::path, Flow> flows_;  // by its file
+};
 
 }  // namespace cli

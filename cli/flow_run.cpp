@@ -46,6 +46,14 @@
 namespace cli {
 namespace {
 
+// A command.
+struct AtWork {
+  WatchedCommands& watched;
+  const agent::AgentSpec& flow;
+
+  ~AtWork() { watched.end(flow); }
+};
+
 namespace fs = std::filesystem;
 using agent::Code;
 using agent::Ending;
@@ -333,13 +341,12 @@ Result<void> FlowRun::open_workshop() {
     obeyed_by_next_agents_ = obeyed_by_next_agents(world_.context);
   }
   if (world_.watched == nullptr) {
-    watched_ = watched_commands(world_.others, world_.context);
-    world_.watched = &watched_;
+    world_.watched = &watched_.emplace(world_.others, world_.context);
   }
   if (std::ranges::none_of(plan_.agent.steps, &agent::StepSpec::is_command)) {
     return {};
   }
-  std::vector<fs::path> obeyed = obeyed_files();
+  std::vector<fs::path> obeyed = paths_for_commands_of(plan_.agent, obeyed_files());
   if (journal_) {
     obeyed.push_back(fs::absolute(journal_file_) += "-journal");
   }
@@ -886,9 +893,9 @@ FlowRun::MemberEnd FlowRun::performed(const Assignment& work, agent::Cancellatio
 }
 
 // Those of the flow that it is a step of, too.
-std::vector<fs::path> FlowRun::obeyed_files() const {
-  std::vector<fs::path> files = obeyed_by_all(plan_, world_.parsed, world_.context);
-  for (const std::vector<fs::path>* more : {&world_.obeyed, &obeyed_by_next_agents_}) {
+Obeyed FlowRun::obeyed_files() const {
+  Obeyed files = obeyed_by_all(plan_, world_.parsed, world_.context);
+  for (const Obeyed* more : {&world_.obeyed, &obeyed_by_next_agents_}) {
     std::ranges::copy(*more, std::back_inserter(files));
   }
   return files;
@@ -935,26 +942,22 @@ Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation
       said);
 }
 
-// Of a command that has more than the agents have: what it names is what it was when the outermost
-// flow began, whoever could have changed it, and by whatever way.
-Result<void> FlowRun::check_is_unchanged_since(const agent::StepSpec& step) const {
-  const auto watched = world_.watched->find(step.command);
-  const fs::path changed =
-      watched == world_.watched->end() ? fs::path() : watched->second.changed();
-  if (changed.empty()) {
-    return {};
+Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::Cancellation& stop) {
+  const fs::path changed = world_.watched->begin(plan_.agent, step_of(work.member).command);
+  if (!changed.empty()) {
+    return agent::fail(
+        Code::sandbox_violation,
+        fmt::format("the command was not run: `{}`, which it names, is not what it was "
+                    "when the flow began",
+                    agent::one_line(changed.string(), 200)),
+        "look at the file; then begin the flow anew");
   }
-  return agent::fail(
-      Code::sandbox_violation,
-      fmt::format("the command was not run: `{}`, which it names, is not what it was "
-                  "when the flow began",
-                  agent::one_line(changed.string(), 200)),
-      "look at the file; then begin the flow anew");
+  const AtWork at_work{.watched = *world_.watched, .flow = plan_.agent};
+  return run_unchanged(work, stop);
 }
 
-Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::Cancellation& stop) {
+FlowRun::MemberEnd FlowRun::run_unchanged(const Assignment& work, agent::Cancellation& stop) {
   const agent::StepSpec& step = step_of(work.member);
-  TRY(check_is_unchanged_since(step));
   tools::ProgramRunner& runner = *workshop_->runner_options({}).program_runner;
   const tools::UserPrograms programs{.folder = world_.context.cwd,
                                      .directory = plan_.agent.directory,

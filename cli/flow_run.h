@@ -97,10 +97,10 @@ class FlowRun {
   // On the thread of the member.
   MemberEnd perform(const Assignment& work, agent::Cancellation& stop);
   MemberEnd performed(const Assignment& work, agent::Cancellation& stop);
-  std::vector<std::filesystem::path> obeyed_files() const;
+  Obeyed obeyed_files() const;
   agent::Result<agent::RunResult> run_agent(const Assignment& work, agent::Cancellation& stop);
-  agent::Result<void> check_is_unchanged_since(const agent::StepSpec& step) const;
   agent::Result<MemberEnd> run_command(const Assignment& work, agent::Cancellation& stop);
+  MemberEnd run_unchanged(const Assignment& work, agent::Cancellation& stop);
 
   const agent::StepSpec& step_of(const Member& member) const {
     return plan_.agent.steps[member.step];
@@ -115,14 +115,14 @@ class FlowRun {
   std::string run_id_;
   RunSource source_;
   Plan plan_;
-  std::string store_;                                         // as providers::RecordedRun's
-  std::filesystem::path journal_file_;                        // empty: none is kept
-  std::vector<std::string> left_;                             // what tidy_after_kill() has said
-  std::optional<agent::store::RunClaim> name_claim_;          // of a run that begins with a name
-  std::unique_ptr<agent::Journal> journal_;                   // null: the same
-  WatchedCommands watched_;                                   // of the outermost flow
-  std::vector<std::filesystem::path> obeyed_by_next_agents_;  // the same
-  std::unique_ptr<ToolEnvironment> workshop_;                 // null: there are no commands
+  std::string store_;                                 // as providers::RecordedRun's
+  std::filesystem::path journal_file_;                // empty: none is kept
+  std::vector<std::string> left_;                     // what tidy_after_kill() has said
+  std::optional<agent::store::RunClaim> name_claim_;  // of a run that begins with a name
+  std::unique_ptr<agent::Journal> journal_;           // null: the same
+  std::optional<WatchedCommands> watched_;            // of the outermost flow
+  Obeyed obeyed_by_next_agents_;                      // the same
+  std::unique_ptr<ToolEnvironment> workshop_;         // null: there are no commands
   std::unique_ptr<providers::RunIo> io_;
   SharedSinks sinks_;
   Budgets above_;        // of those that it is a step of

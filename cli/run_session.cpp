@@ -433,8 +433,8 @@ std::vector<std::string> RunSession::recorded_in() const {
 }
 
 // SQLite obeys what lies beside a journal by this name, and so nobody opens the journal then.
-std::vector<fs::path> RunSession::obeyed_files() const {
-  std::vector<fs::path> files = world_.obeyed;
+Obeyed RunSession::obeyed_files() const {
+  Obeyed files = world_.obeyed;
   if (world_.parent.empty()) {  // else whoever has begun it knows those of all
     std::ranges::move(obeyed_by_all(plan_, world_.parsed, world_.context),
                       std::back_inserter(files));
@@ -445,7 +445,7 @@ std::vector<fs::path> RunSession::obeyed_files() const {
     }
   }
   if (journal_) {
-    files.push_back(fs::absolute(journal_file_) += "-journal");
+    files.push_back({.path = fs::absolute(journal_file_) += "-journal"});
   }
   return files;
 }
@@ -481,7 +481,7 @@ Result<void> RunSession::open_workshop() {
                   .is_written = is_written,
                   .http = &world_.http,
                   .outputs = world_.outputs,
-                  .obeyed = obeyed_,
+                  .obeyed = paths_of(obeyed_),
                   .is_attended = world_.progress != nullptr,
                   .progress = world_.progress},
                  world_.context,
@@ -514,7 +514,7 @@ Result<void> RunSession::settle_permissions() {
                                world_.context,
                                tool_environment_->folder().path(),
                                tool_environment_->sandbox(),
-                               obeyed_));
+                               paths_of(obeyed_)));
   if (tools::Sandbox* sandbox = tool_environment_->sandbox()) {
     auto [reading, writing] = permissions_->denied_places();
     sandbox->close(std::move(reading), std::move(writing));

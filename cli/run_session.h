@@ -75,10 +75,10 @@ struct RunWorld {
   std::span<const agent::AgentSpec> givers = {};
   const RunAbove* first_giver = nullptr;  // the last of those, whose limits count; null: none
   // What the whole obeys that this run is of, and what is served beside it.
-  std::vector<std::filesystem::path> obeyed = {};
+  Obeyed obeyed = {};
   // All that come to work in the whole; empty: it is the whole, and finds them.
   OtherAgents others = {};
-  const WatchedCommands* watched = nullptr;  // of the whole; null: it is that, or no flow
+  WatchedCommands* watched = nullptr;  // of the whole; null: it is that, or no flow
 
   std::string path_of(const std::string& one_of_its_members) const;
   std::string new_run_id(const std::string& of_one_of_its_members) const;
@@ -146,7 +146,7 @@ class RunSession {
   void tell_of_lost_grant(const agent::Approvals::Grant& grant, std::string_view changed_setting);
   agent::ApprovalSetting approval_setting() const;
   agent::ResumeCommand resume_command() const;
-  std::vector<std::filesystem::path> obeyed_files() const;
+  Obeyed obeyed_files() const;
   agent::Result<agent::ReplayScript> load_script(const std::string& path);
   std::vector<agent::Warning> last_words();
   std::vector<agent::Warning> replies_left() const;
@@ -163,8 +163,8 @@ class RunSession {
   std::optional<agent::store::RunClaim> name_claim_;  // of a run that begins with a name
   std::string store_;                                 // as providers::RecordedRun's
   std::filesystem::path journal_file_;
-  std::vector<std::string> left_;              // what tidy_after_kill() has said
-  std::vector<std::filesystem::path> obeyed_;  // no tool of this run, or below it, may change it
+  std::vector<std::string> left_;  // what tidy_after_kill() has said
+  Obeyed obeyed_;                  // no tool of this run, or below it, may change it
   std::unique_ptr<ToolEnvironment> tool_environment_;
   std::filesystem::path kill_file_;  // empty: there is no kill switch
   std::optional<tools::Permissions> permissions_;

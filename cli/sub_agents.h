@@ -36,7 +36,7 @@ class SubAgents {
     std::filesystem::path journal;   // empty: none is kept
     std::string session;  // what the run is called, or its id; empty: none is kept, nor recorded
     std::vector<const agent::AgentSpec*> above;  // the agent itself, and those that it works for
-    std::vector<std::filesystem::path> obeyed;   // as RunWorld's
+    Obeyed obeyed;                               // as RunWorld's
     std::function<std::optional<agent::Error>()> killed;  // as RunWorld's
     std::vector<std::filesystem::path> kill_files;        // the agent's own, too
   };

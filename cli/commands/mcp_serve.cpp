@@ -146,11 +146,11 @@ std::optional<Result<agent::AgentSpec>> load_toolbox(const Parsed& parsed, Conte
 
 // What decides what is served, now and when this command is given again: all of it works in one
 // folder. `toolbox` may be null.
-std::vector<std::filesystem::path> files_served(const std::vector<Plan>& plans,
-                                                const agent::AgentSpec* toolbox,
-                                                const Parsed& parsed,
-                                                const Context& context) {
-  std::vector<std::filesystem::path> files;
+Obeyed files_served(const std::vector<Plan>& plans,
+                    const agent::AgentSpec* toolbox,
+                    const Parsed& parsed,
+                    const Context& context) {
+  Obeyed files;
   for (const Plan& plan : plans) {
     std::ranges::move(obeyed_by_all(plan, parsed, context), std::back_inserter(files));
   }
@@ -251,7 +251,7 @@ Result<int> command_mcp_serve(const Parsed& parsed, Context& given) {
                                    .redactor = redactor,
                                    .http = http,
                                    .log = log,
-                                   .obeyed = obeyed},
+                                   .obeyed = paths_of(obeyed)},
                                   std::move(agent)));
   }
   JoinedTools tools;

@@ -5,6 +5,7 @@
 #include "agent/schema/json_schema.h"
 #include "agent/secrets/redact.h"
 #include "cli/commands/commands.h"
+#include "cli/flow_files.h"
 #include "cli/outside_input.h"
 #include "cli/plan.h"
 #include "cli/serve/serve_log.h"
@@ -42,7 +43,7 @@ class AgentTools final : public ServedTools {
     agent::Http& http;
     providers::ModelStates& models;
     ServeLog& log;
-    std::vector<std::filesystem::path> obeyed = {};  // what all that is served obeys
+    Obeyed obeyed = {};  // what all that is served obeys
   };
 
   // The plans have no texts yet. cli.usage for parameters that no agent has, for two agents of one
