@@ -32,11 +32,16 @@ constexpr auto k_makefiles =
 constexpr std::int64_t k_most_summed = 64 << 20;  // bytes of one file
 
 // A large one is not read, since a tool can make one of any size: no program sets the time of its
-// last change back.
+// last change back. What may be done with a file is a part of it: some programs leave out what
+// cannot be run.
 std::string sum_of(const fs::path& file) {
+  constexpr mode_t k_permissions = 07777;
   struct stat status{};
-  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::stat(file.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) {
     return {};
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fmt::format("no file, of kind {:o}", status.st_mode & S_IFMT);
   }
   if (status.st_size > k_most_summed) {
     return fmt::format("{} bytes, file {} of {}, changed at {}.{:09}",
@@ -53,7 +58,7 @@ std::string sum_of(const fs::path& file) {
     return {};
   }
   content.resize(static_cast<std::size_t>(in.gcount()));
-  return agent::sha256_hex(content);
+  return fmt::format("{} mode {:o}", agent::sha256_hex(content), status.st_mode & k_permissions);
 }
 
 // `-C FOLDER`, `-CFOLDER`, `--directory=FOLDER`, one behind the other.
@@ -205,7 +210,7 @@ class Matcher {
                std::error_code error;
                if (entry.type == fs::file_type::symlink && fs::is_directory(folder / name, error)) {
                  heed_link(folder, name, depth);
-               } else if (glob_.matches(name) && fs::is_regular_file(folder / name, error)) {
+               } else if (glob_.matches(name) && entry.type != fs::file_type::directory) {
                  // Later only what was added is asked for: what was there is compared by itself.
                  std::string sum = is_first_ ? sum_of(folder / name) : "there";
                  found_.sums.emplace((folder / name).string(), std::move(sum));
@@ -305,7 +310,9 @@ std::string why_changed(const FileSums& before,
     }
     const std::string now = sum_of(file);
     if (now != sum) {
-      return because(file, now.empty() ? "was removed" : sum.empty() ? "was added" : "has changed");
+      std::error_code error;
+      const bool is_gone = now.empty() && !fs::exists(fs::symlink_status(file, error));
+      return because(file, is_gone ? "was removed" : sum.empty() ? "was added" : "has changed");
     }
   }
   const ProtectedFiles now = protected_files(checks.protect, place, &before);
