@@ -13,8 +13,10 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -253,6 +255,23 @@ class StepCheck {
     return other.repeat && other.repeat->with == number;
   }
 
+  // Each `status` or `exit_name` that there is.
+  static Json endings(std::string_view member) {
+    std::set<std::string_view> names;
+    for (const agent::ExitRow& row : agent::exit_table()) {
+      names.insert(member == "status" ? agent::to_string(row.status) : row.name);
+    }
+    return names;
+  }
+
+  static Json exit_codes() {
+    Json codes = Json::array();
+    for (int code = 0; code <= 255; ++code) {
+      codes.push_back(code);
+    }
+    return codes;
+  }
+
   // A step that fails ends the flow, so that those after it see only that it went well.
   static std::optional<Json> schema_of_member(const StepSpec& other,
                                               const std::string& member,
@@ -262,10 +281,10 @@ class StepCheck {
       return Json{{"type", "string"}};
     }
     if (member == "status" || member == "exit_name") {
-      return is_well ? Json{{"const", "ok"}} : Json{{"type", "string"}};
+      return is_well ? Json{{"const", "ok"}} : Json{{"enum", endings(member)}};
     }
     if (member == "exit_code") {
-      return is_well ? Json{{"const", 0}} : Json{{"type", "integer"}};
+      return is_well ? Json{{"const", 0}} : Json{{"enum", exit_codes()}};
     }
     if (member == "cost_usd") {
       return Json{{"type", {"number", "null"}}};
