@@ -76,6 +76,21 @@ Error error_of(const Leftover& left) {
                       : ""};
 }
 
+Error with_leftovers(Error error, std::span<const Leftover> left) {
+  const Leftover* const ends = what_ends(left);
+  if (ends != nullptr) {
+    Error graver = error_of(*ends);
+    graver.message += "; " + error.message;
+    error = std::move(graver);
+  }
+  for (const Leftover& one : left) {
+    if (&one != ends) {
+      error.message += "; " + one.sentence;
+    }
+  }
+  return error;
+}
+
 const Leftover* what_ends(std::span<const Leftover> left) {
   const auto violation =
       std::ranges::find(left, std::optional(Code::sandbox_violation), &Leftover::ends_as);

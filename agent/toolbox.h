@@ -42,6 +42,8 @@ struct Leftover {
   std::optional<Code> ends_as = std::nullopt;
 };
 Error error_of(const Leftover& left);  // of one that a run ends with
+// What it failed with, and what was left meanwhile: that which ends a run comes first.
+Error with_leftovers(Error error, std::span<const Leftover> left);
 // The one of them that ends the run, a violation before others; null: none does.
 const Leftover* what_ends(std::span<const Leftover> left);
 

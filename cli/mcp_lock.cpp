@@ -49,7 +49,7 @@ std::string shown_lock_file(const agent::AgentSpec& agent) {
   return fmt::format("`{}`", agent::one_line(fs::path(tool_lock_file(agent)).filename().string()));
 }
 
-Result<std::optional<tools::mcp::ToolLock>> read_mcp_lock(const agent::AgentSpec& agent) {
+ReadLock read_mcp_lock(const agent::AgentSpec& agent) {
   const fs::path file = tool_lock_file(agent);
   if (file.empty()) {
     return std::nullopt;
@@ -64,10 +64,11 @@ Result<std::optional<tools::mcp::ToolLock>> read_mcp_lock(const agent::AgentSpec
 }
 
 Result<void> check_mcp_lock(const agent::AgentSpec& agent,
+                            const ReadLock& read,
                             tools::mcp::Servers& servers,
                             std::span<const std::string> servers_of_agent,
                             const agent::Redactor& redactor) {
-  TRY_ASSIGN(const std::optional<tools::mcp::ToolLock> lock, read_mcp_lock(agent));
+  TRY_ASSIGN(const std::optional<tools::mcp::ToolLock> lock, read);
   if (!lock) {
     return {};
   }

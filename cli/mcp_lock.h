@@ -16,11 +16,14 @@ namespace cli {
 std::vector<std::string> names_of_servers(const agent::AgentSpec& agent);
 
 // nullopt: there is none. config.invalid where it cannot be read, is a link, or is no lock.
-agent::Result<std::optional<tools::mcp::ToolLock>> read_mcp_lock(const agent::AgentSpec& agent);
+using ReadLock = agent::Result<std::optional<tools::mcp::ToolLock>>;
+// Before any server or tool of all that work together has run: one of them may make it.
+ReadLock read_mcp_lock(const agent::AgentSpec& agent);
 
-// config.invalid where a lock is there, and the tools that were offered are others. To be asked
+// config.invalid where a lock was there, and the tools that were offered are others. To be asked
 // before anybody is told of them. From then on the servers are kept to the lock.
 agent::Result<void> check_mcp_lock(const agent::AgentSpec& agent,
+                                   const ReadLock& read,
                                    tools::mcp::Servers& servers,
                                    std::span<const std::string> servers_of_agent,
                                    const agent::Redactor& redactor);

@@ -535,6 +535,9 @@ std::expected<Plan, std::vector<Error>> prepare_with(
         {.message = std::move(warning.message), .help = std::move(warning.help)});
   }
   plan.agent = std::move(*report.agent);
+  if (!plan.agent.mcp_servers.empty()) {
+    plan.tool_lock = read_mcp_lock(plan.agent);
+  }
   TRY_ASSIGN(plan.settings, std::move(settings));
   if (plan.is_flow() && !place.may_be_flow) {
     return std::unexpected(std::vector{no_flow_here(source.agent.file)});

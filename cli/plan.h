@@ -9,6 +9,7 @@
 #include "cli/agent_choice.h"
 #include "cli/agents_above.h"
 #include "cli/commands/commands.h"
+#include "cli/mcp_lock.h"
 #include "cli/recorded_run.h"
 #include "cli/settings.h"
 #include "config/prompt.h"
@@ -45,6 +46,7 @@ struct RunSource {
 
 struct Plan {
   agent::AgentSpec agent;
+  ReadLock tool_lock = {};  // of an agent that has MCP servers
   Settings settings;
   config::Rendered text;
   std::optional<tools::mcp::ChosenPrompt> use;  // whose messages come before the text's prompt

@@ -572,10 +572,9 @@ Result<void> RunSession::open_toolbox() {
     auto started = start_servers();
     TRY(check_is_alive());  // the kill switch may have come meanwhile
     TRY(std::move(started));
-    TRY(check_mcp_lock(plan_.agent, *mcp_servers_, names_of_servers(plan_.agent), world_.redactor));
-    tell_of_idle_rules();
-    TRY(use_prompt());
-    choose_searched();
+    if (auto settled = settle_servers(); !settled) {
+      return agent::fail(with_leftovers(std::move(settled).error(), mcp_servers_->tidy_up()));
+    }
     std::ranges::move(mcp_servers_->tools(names_added_before()), std::back_inserter(tools));
     options.list_anew = [this](const std::stop_token& stop) {
       return mcp_servers_->list_anew(stop);
@@ -589,6 +588,15 @@ Result<void> RunSession::open_toolbox() {
   }
   tell_of_idle_matchers();
   return keep_grants();
+}
+
+Result<void> RunSession::settle_servers() {
+  TRY(check_mcp_lock(
+      plan_.agent, plan_.tool_lock, *mcp_servers_, names_of_servers(plan_.agent), world_.redactor));
+  tell_of_idle_rules();
+  TRY(use_prompt());
+  choose_searched();
+  return {};
 }
 
 Result<void> RunSession::open_sub_agents(std::vector<tools::ConfiguredTool>& tools) {

@@ -119,6 +119,7 @@ class RunSession {
   agent::Result<void> open_io();
   agent::Result<void> open_user_places();
   agent::Result<void> open_toolbox();
+  agent::Result<void> settle_servers();
   agent::Result<void> open_sub_agents(std::vector<tools::ConfiguredTool>& tools);
   std::optional<agent::Error> killed() const;
   agent::Result<void> check_is_alive() const;

@@ -55,6 +55,7 @@ struct Started {
   std::unique_ptr<ToolEnvironment> tool_environment;
   std::unique_ptr<UserPlaces> places;
   std::unique_ptr<tools::mcp::Servers> servers;
+  ReadLock lock = {};
 };
 
 // Also of servers that are required it is only said that they did not start.
@@ -123,6 +124,7 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
                                                    .servers = nullptr});
   TRY_ASSIGN(started->signals, SignalWatcher::start(context.cancellation));
   leave_out_the_rest(started->agent);
+  started->lock = read_mcp_lock(started->agent);
   const OtherAgents others = agents_at_work(*started->tree);
   TRY_ASSIGN(providers::KeyHosts hosts,
              check_keys(started->agent, others, parsed, started->redactor, context));
@@ -328,6 +330,18 @@ Result<void> end_servers(Started& started, Context& context) {
   return ends == nullptr ? Result<void>() : agent::fail(agent::error_of(*ends));
 }
 
+// As check_mcp_lock(). Where it does not fit, it is said what those in the sandbox have left.
+Result<void> check_lock(Started& started,
+                        std::span<const std::string> servers_of_agent,
+                        Context& context) {
+  auto checked = check_mcp_lock(
+      started.agent, started.lock, *started.servers, servers_of_agent, started.redactor);
+  if (!checked) {
+    TRY(end_servers(started, context));
+  }
+  return checked;
+}
+
 // What is different from what `lock` has; without one, nothing.
 std::vector<std::string> changes_since(const std::optional<tools::mcp::ToolLock>& lock,
                                        const tools::mcp::ToolLock& now,
@@ -492,9 +506,9 @@ std::vector<tools::mcp::ServerCheck> lock_checks(const Started& started,
   const auto wrong = [](agent::Error error) {
     return tools::mcp::ServerCheck{.name = "lock", .found = {}, .error = std::move(error)};
   };
-  auto lock = read_mcp_lock(started.agent);
+  const ReadLock& lock = started.lock;
   if (!lock) {
-    return {wrong(std::move(lock).error())};
+    return {wrong(lock.error())};
   }
   if (!*lock) {
     return {};
@@ -630,7 +644,7 @@ Result<int> command_mcp_tools(const Parsed& parsed, Context& context) {
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
-  TRY(check_mcp_lock((*started)->agent, *(*started)->servers, servers, (*started)->redactor));
+  TRY(check_lock(**started, servers, context));
   TRY_ASSIGN(const auto toolbox, runner_of(**started));
   if (parsed.value("--output") == "json") {
     Json json = json_of_tools(toolbox->tools());
@@ -695,10 +709,7 @@ Result<int> command_mcp_call(const Parsed& parsed, Context& context) {
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
-  TRY(check_mcp_lock((*started)->agent,
-                     *(*started)->servers,
-                     names_of_servers((*started)->agent),
-                     (*started)->redactor));
+  TRY(check_lock(**started, names_of_servers((*started)->agent), context));
   TRY_ASSIGN(const auto toolbox, runner_of(**started));
   return call_by_hand(*toolbox,
                       {.id = "call_1", .name = tool, .arguments = arguments},

@@ -162,15 +162,25 @@ Result<Server::Connected> Server::connect(Milliseconds start, const std::stop_to
                      .elicit = [this](const Json& params,
                                       const std::stop_token& ends) { return elicit(params, ends); },
                      .told_no = [this](std::string_view why) { count_unasked(why); }});
-  TRY(session->connect([&](Transport::Listener&& listener) { return open(std::move(listener)); },
-                       stop));
-  session->take_tools_changed();
-  const Agreement& agreed = session->agreement();
+  auto tools = talk_first(*session, stop);
+  if (!tools) {
+    session->close();
+    take_changes(*session);
+    return agent::fail(std::move(tools).error());
+  }
+  return Connected{.session = std::move(session), .tools = *std::move(tools)};
+}
+
+Result<std::vector<Json>> Server::talk_first(Session& session, const std::stop_token& stop) {
+  TRY(session.connect([&](Transport::Listener&& listener) { return open(std::move(listener)); },
+                      stop));
+  session.take_tools_changed();
+  const Agreement& agreed = session.agreement();
   std::vector<Json> tools;
   if (agreed.has_tools || !(agreed.has_resources || agreed.has_prompts)) {
-    TRY_ASSIGN(tools, session->list_at_start("tools/list", "tools", stop));
+    TRY_ASSIGN(tools, session.list_at_start("tools/list", "tools", stop));
   }
-  return Connected{.session = std::move(session), .tools = std::move(tools)};
+  return tools;
 }
 
 // All attempts together have as long as one may take: one that hangs is not waited for again.
@@ -471,7 +481,7 @@ Result<std::shared_ptr<Session>> Server::living_session(Milliseconds most,
   const std::lock_guard lock(mutex_);
   if (session_->is_over()) {
     if (session_->lost_by() == 0) {  // else calls that it took are still waited for
-      take_changes();
+      take_changes(*session_);
     }
     TRY_ASSIGN(Connected connected, start_again(std::min(most, spec_.start), stop));
     session_ = std::move(connected.session);
@@ -499,8 +509,8 @@ Result<Server::Connected> Server::start_again(Milliseconds most, const std::stop
   return connect_in_time(most, stop, [](const agent::Error&) { return true; });
 }
 
-void Server::take_changes() {
-  const sandbox::ProtectedEnd looked = session_->end();
+void Server::take_changes(Session& session) {
+  const sandbox::ProtectedEnd looked = session.end();
   for (const sandbox::ProtectedChange& change : looked.changes) {
     if (change.outcome != sandbox::ProtectedChange::Outcome::noticed) {
       left_.push_back({.sentence = fmt::format(
@@ -517,7 +527,9 @@ void Server::take_changes() {
 
 void Server::end() {
   const std::lock_guard lock(mutex_);
-  take_changes();
+  if (session_) {  // else it has not started
+    take_changes(*session_);
+  }
 }
 
 std::vector<agent::Leftover> Server::take_leftovers() {

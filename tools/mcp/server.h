@@ -106,6 +106,8 @@ class Server {
     std::vector<agent::Json> tools;
   };
   agent::Result<Connected> connect(agent::Milliseconds start, const std::stop_token& stop);
+  // Which revision is spoken, and the tools.
+  agent::Result<std::vector<agent::Json>> talk_first(Session& session, const std::stop_token& stop);
   // `may_be_again`: whether it is tried again after that error.
   agent::Result<Connected> connect_in_time(
       agent::Milliseconds most,
@@ -115,7 +117,7 @@ class Server {
   agent::Result<std::shared_ptr<Session>> living_session(agent::Milliseconds most,
                                                          const std::stop_token& stop);
   agent::Result<Connected> start_again(agent::Milliseconds most, const std::stop_token& stop);
-  void take_changes();
+  void take_changes(Session& session);
   void count_unasked(std::string_view why);  // a literal
   agent::Json elicit(const agent::Json& params, const std::stop_token& stop);
   agent::Result<agent::Json> answers_to(const agent::Json& result, const std::stop_token& stop);

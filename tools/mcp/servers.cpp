@@ -251,10 +251,13 @@ Result<std::unique_ptr<Servers>> Servers::start(std::span<const agent::McpServer
         std::make_unique<Server>(spec, servers->options_, servers->elicitor_));
   }
   servers->start_all(started, stop);
-  if (stop.stop_requested()) {
-    TRY(none_is_late(specs, started));
+  auto left_out = stop.stop_requested() ? none_is_late(specs, started) : Result<void>();
+  if (left_out) {
+    left_out = servers->leave_out_failed(started);
   }
-  TRY(servers->leave_out_failed(started));
+  if (!left_out) {
+    return agent::fail(agent::with_leftovers(std::move(left_out).error(), servers->tidy_up()));
+  }
   servers->name_tools();
   return servers;
 }
@@ -293,6 +296,8 @@ Result<void> Servers::leave_out_failed(std::span<Result<void>> started) {
     missing_.push_back({.name = spec.name,
                         .checks = {{.name = "start", .found = {}, .error = started[at].error()}}});
     servers_[at]->close();
+    servers_[at]->end();
+    std::ranges::move(servers_[at]->take_leftovers(), std::back_inserter(left_));
     servers_[at].reset();
   }
   std::erase(servers_, nullptr);
@@ -527,7 +532,7 @@ std::vector<std::string> Servers::missing() const {
 }
 
 std::vector<agent::Leftover> Servers::tidy_up() {
-  std::vector<agent::Leftover> left;
+  std::vector<agent::Leftover> left = std::exchange(left_, {});
   for (const auto& server : servers_) {
     if (!server->spec().sandbox.is_off) {
       server->close();

@@ -188,6 +188,7 @@ class Servers {
   std::vector<std::unique_ptr<Server>> servers_;  // those that answered
   std::vector<agent::Warning> warnings_;
   std::vector<CheckedServer> missing_;           // those that did not answer
+  std::vector<agent::Leftover> left_;            // by these
   std::map<std::string, int> uses_;              // of tools' plain names
   std::set<std::string, std::less<>> searched_;  // servers, by name
   std::int64_t room_ = 0;  // for tools of servers that say `auto`, in tokens; 0: nobody knows
