@@ -71,13 +71,32 @@ void name_as(agent::AgentSpec& agent, const std::string& shown) {
   }
 }
 
-// The rules of one that works alone are looked at as its file is read.
-Result<void> check_rules_by_hand(const agent::AgentSpec& agent, OtherAgents all) {
-  if (agent.sub_agents.empty() && agent.handoffs.empty()) {
-    return {};
+// As a run does of each. The rules of one that works alone are looked at as its file is read.
+Result<void> check_rules_by_hand(const FlowTree& tree) {
+  OtherAgents below = agents_at_work(tree);
+  std::erase(below, &tree.spec);
+  if (!tree.spec.sub_agents.empty() || !tree.spec.handoffs.empty()) {
+    TRY(check_rules_of_all(tree.spec, below, Parsed()));
   }
-  std::erase(all, &agent);
-  return check_rules_of_all(agent, all, Parsed());
+  for (const auto& member : tree.members) {
+    if (member) {
+      TRY(check_rules_by_hand(*member));
+    }
+  }
+  return {};
+}
+
+// The one in the tree that is this one; null: there is none.
+const FlowTree* part_of(const FlowTree& tree, const agent::AgentSpec* agent) {
+  if (&tree.spec == agent) {
+    return &tree;
+  }
+  for (const auto& member : tree.members) {
+    if (const FlowTree* const found = member ? part_of(*member, agent) : nullptr) {
+      return found;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -122,7 +141,7 @@ Result<TeamByHand> load_team_by_hand(const std::string& file, Context& context) 
     if (one->file == file) {
       team.agent = *one;
       if (is_whole) {  // else nobody knows what its rules may name
-        TRY(check_rules_by_hand(*one, agents_at_work(*team.tree)));
+        TRY(check_rules_by_hand(*part_of(*team.tree, one)));
       }
       return team;
     }
