@@ -32,6 +32,12 @@ Report refused(agent::Error error) {
   return report;
 }
 
+bool may_be_agent(const std::filesystem::path& file) {
+  const std::string ending = file.extension();
+  return ending == ".yaml" || ending == ".yml" || ending == ".md" || ending == ".json" ||
+         looks_like_agent(file);
+}
+
 // Who says `agent.yaml#helper` means the one in `agent.yaml`, and not what has come beside it.
 agent::Error is_named_as_another(const std::filesystem::path& file) {
   return {.code = agent::Code::config_invalid,
@@ -179,10 +185,13 @@ Report load_agent(const std::filesystem::path& file,
   if (!text) {
     return refused(std::move(text).error());
   }
-  if (!agent::name_in_whole(file).empty()) {
-    return refused(is_named_as_another(file));
-  }
   std::error_code failure;
+  const auto leads_to = std::filesystem::canonical(file, failure);
+  for (const std::filesystem::path& name : {file, leads_to}) {
+    if (!agent::name_in_whole(name).empty() && may_be_agent(agent::file_of_whole(name))) {
+      return refused(is_named_as_another(name));
+    }
+  }
   const auto absolute = std::filesystem::absolute(file, failure);
   const auto directory = (failure ? file : absolute).lexically_normal().parent_path();
   const bool markdown = file.extension() == ".md";
