@@ -66,7 +66,8 @@ std::vector<Error> mistakes_in_commands(const OtherAgents& all, const Context& c
     return mistakes;
   }
   const tools::CommandPlace place{.directory = context.cwd,
-                                  .home = agent::value_of(context.environment, "HOME")};
+                                  .home = agent::value_of(context.environment, "HOME"),
+                                  .environment = context.environment};
   for (const agent::AgentSpec* flow : all) {
     const bool is_off = flow->sandbox.mode == Mode::off;
     for (const StepSpec& step : flow->steps) {

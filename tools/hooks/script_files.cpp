@@ -2,6 +2,7 @@
 
 #include "agent/text.h"
 #include "tools/hooks/shell_built_ins.h"
+#include "tools/permissions/interpreter_options.h"
 #include "tools/permissions/known_programs.h"
 #include "tools/permissions/plain_command.h"
 #include "tools/permissions/shell_programs.h"
@@ -27,10 +28,10 @@ namespace fs = std::filesystem;
 
 // Programs and builtins to which words are text or data, and never the name of what is to be run.
 constexpr auto k_take_text = std::to_array<std::string_view>(
-    {":",       "[",    "basename", "cat",   "cmp",  "cp",   "cut",    "date",  "diff",
-     "dirname", "echo", "exit",     "false", "grep", "head", "jq",     "kill",  "ls",
-     "mkdir",   "mv",   "printf",   "pwd",   "read", "rm",   "return", "shift", "sleep",
-     "tail",    "tee",  "test",     "touch", "tr",   "true", "uniq",   "wc"});
+    {":",      "[",    "basename", "cat",  "cmp",    "cp",    "cut",   "date", "diff",  "dirname",
+     "echo",   "exit", "false",    "grep", "head",   "jq",    "kill",  "ls",   "mkdir", "mv",
+     "printf", "pwd",  "read",     "rm",   "return", "shift", "sleep", "tail", "tee",   "test",
+     "touch",  "tr",   "true",     "type", "umask",  "uniq",  "wait",  "wc"});
 // Built-ins that assign, as a word in front of a command does.
 constexpr auto k_assign =
     std::to_array<std::string_view>({"declare", "export", "local", "readonly", "typeset"});
@@ -45,6 +46,7 @@ constexpr auto k_name_scripts =
     std::to_array<std::string_view>({"BASH_ENV", "ENV", "PYTHONSTARTUP"});
 
 constexpr int k_deepest = 4;                // of `sh -c` in one another
+constexpr int k_most_wrappers = 8;          // of programs that run one another
 constexpr int k_most_turns = 8;             // folders that a line goes to, one after the other
 constexpr std::size_t k_most_folders = 32;  // that one command may name for what stands behind
 
@@ -141,13 +143,19 @@ class ScriptReader {
     ScriptReader here(place_in(directory_), named);
     here.depth_ = depth_ + 1;
     here.read(std::string(rest));
-    for (const auto* files : {&named.files, &named.more}) {
-      for (const fs::path& file : *files) {
-        note(file, scripts_.more);
-      }
-    }
-    std::ranges::for_each(named.to_run, [&](const fs::path& file) { note(file, scripts_.to_run); });
-    add_to_modules(named.modules);
+    take(named, scripts_.more);
+  }
+
+  // What a line beside this one names; what is there goes to `files`.
+  void take(const Scripts& named, std::vector<fs::path>& files) {
+    const auto note_in = [](const std::vector<fs::path>& some, std::vector<fs::path>& all) {
+      std::ranges::for_each(some, [&](const fs::path& file) { note(file, all); });
+    };
+    note_in(named.files, files);
+    note_in(named.more, scripts_.more);
+    note_in(named.run, scripts_.run);
+    note_in(named.to_run, scripts_.to_run);
+    note_in(named.modules, scripts_.modules);
     std::ranges::for_each(named.pythons,
                           [&](const PythonStart& one) { note(one, scripts_.pythons); });
   }
@@ -226,12 +234,18 @@ class ScriptReader {
         }
       }
     }
-    if (name == "eval") {
-      read_line(fmt::format("{}", fmt::join(one.words | std::views::drop(1), " ")));
+    if (!takes_text) {  // code may name files
+      std::ranges::for_each(one.inputs, [&](const std::string& input) { add_parts(input); });
     }
-    if ((name == "." || name == "source") && one.words.size() > 1) {
-      add_script(one.words[1]);
-      if (is_known_input(one.words[1])) {
+    if (name == "eval") {
+      const bool has_dashes = one.words.size() > 1 && one.words[1] == "--";
+      read_line(
+          fmt::format("{}", fmt::join(one.words | std::views::drop(has_dashes ? 2 : 1), " ")));
+    }
+    const std::size_t operand = one.words.size() > 1 && one.words[1] == "--" ? 2 : 1;
+    if ((name == "." || name == "source") && one.words.size() > operand) {
+      add_script(one.words[operand]);
+      if (is_known_input(one.words[operand])) {
         run_input(one);
       }
     } else if (name.contains('/')) {
@@ -250,8 +264,14 @@ class ScriptReader {
       read_in_folders(one);
       read_started(one);
       read_filled_in(one);
-      read_possible_lines(one);
+      const bool is_code = std::ranges::any_of(
+          one.words, [](const std::string& word) { return is_interpreter(base_name(word)); });
+      const bool is_line = is_told_a_line(one) && !is_code;
+      std::ranges::for_each(one.words | std::views::drop(1),
+                            [&](const std::string& word) { read_possible_line(word, is_line); });
     }
+    std::ranges::for_each(one.assignments,
+                          [&](const std::string& text) { read_possible_line(text, false); });
   }
 
   // `python3 SCRIPT`, `make -f SCRIPT`.
@@ -272,7 +292,25 @@ class ScriptReader {
         if (script != behind.end() && !script->starts_with('-')) {
           add_script(*script);
         }
+        check_fed(one, at);
       }
+    }
+  }
+
+  // `cat x | python3`
+  void check_fed(const ShellCommand& one, std::size_t at) {
+    const auto words = std::span(one.words).subspan(at);
+    const Interpreter* const interpreter = find_interpreter(base_name(words.front()));
+    const bool has_file =
+        std::ranges::any_of(one.files, [](const ShellFile& file) { return !file.writes; });
+    if (interpreter == nullptr || !one.is_behind_pipe || has_file || !one.inputs.empty()) {
+      return;
+    }
+    using What = ToldProgram::What;
+    const ToldProgram told = told_program(*interpreter, words);
+    if (told.what == What::input ||
+        (told.what == What::script && told.at < words.size() && is_known_input(words[told.at]))) {
+      unclear(fmt::format("`{}` does what another program tells it", interpreter->name));
     }
   }
 
@@ -313,15 +351,7 @@ class ScriptReader {
     inner.depth_ = depth_ + 1;
     inner.found_ = found_ == &scripts_.files ? &line.files : &line.more;
     inner.read_command(start.command);
-    const auto note_in = [](std::vector<fs::path>& all) {
-      return [&all](const fs::path& file) { note(file, all); };
-    };
-    std::ranges::for_each(line.files, note_in(*found_));
-    std::ranges::for_each(line.more, note_in(scripts_.more));
-    std::ranges::for_each(line.to_run, note_in(scripts_.to_run));
-    std::ranges::for_each(line.modules, note_in(scripts_.modules));
-    std::ranges::for_each(line.pythons,
-                          [&](const PythonStart& python) { note(python, scripts_.pythons); });
+    take(line, *found_);
     if (!line.unclear.empty() && (start.how == Start::How::runs || is_told_a_line(one))) {
       unclear(std::move(line.unclear));
     }
@@ -336,41 +366,63 @@ class ScriptReader {
 
   // `xargs -I{} sh -c {}`, `xargs timeout 9`: what another program, or a file, tells it to run.
   void read_filled_in(ShellCommand one) {
-    for (int depth = 0; depth < k_deepest && starts_the_rest(base_name(one.words.front()));
-         ++depth) {
+    const auto runs_words = [](std::string_view name) {
+      return starts_the_rest(name) || name == "find";
+    };
+    for (int depth = 0; !one.words.empty() && runs_words(base_name(one.words.front())); ++depth) {
+      if (base_name(one.words.front()) == "parallel" || depth == k_most_wrappers) {
+        unclear("what it runs is told by another program");
+        return;
+      }
       Started started = started_by(one);
       const auto runs = std::ranges::find(started.starts, Start::How::runs, &Start::how);
       if (runs == started.starts.end()) {
         return;
       }
       one = std::move(runs->command);
-      const ToldShell told = told_shell(one.words);
-      const bool is_told = is_shell(base_name(one.words.front())) && told.at < one.words.size() &&
-                           has_unknown(one.words[told.at]);
-      if (is_told || has_unknown(one.words.front())) {
+      if (!one.words.empty() && is_told_what(one.words)) {
         unclear("what it runs is told by another program");
         return;
       }
     }
   }
 
-  // Of a program that nobody knows: `git -c alias.z='!sh x' z`, `sg root 'sh x'`.
-  void read_possible_lines(const ShellCommand& one) {
-    for (const std::string& word : one.words | std::views::drop(1)) {
-      const std::size_t blank = word.find_first_of(" \t\n");
-      if (blank == std::string::npos || depth_ >= k_deepest || has_unknown(word)) {
-        continue;
+  // Its program, or the script or the code of that, is known only when it runs.
+  static bool is_told_what(std::span<const std::string> words) {
+    const std::string_view name = base_name(words.front());
+    std::size_t what = 0;
+    if (is_shell(name)) {
+      what = told_shell(words).at;
+    } else if (const Interpreter* const interpreter = find_interpreter(name)) {
+      using What = ToldProgram::What;
+      const ToldProgram told = told_program(*interpreter, words);
+      const bool has_unknown_code =
+          told.what == What::code && std::ranges::any_of(words, has_unknown_text);
+      what = told.what == What::script ? told.at : has_unknown_code ? 0 : words.size();
+      if (has_unknown_code) {
+        return std::ranges::any_of(words.first(words.size() - 1), has_unknown_text);
       }
-      const std::size_t sign = word.substr(0, blank).find_last_of("=!");
-      Scripts line;
-      ScriptReader inner(place_in(directory_), line);
-      inner.depth_ = k_deepest;  // one that it may be is not looked into
-      inner.read(word.substr(sign == std::string::npos ? 0 : sign + 1));
-      for (const auto* files : {&line.files, &line.more}) {
-        std::ranges::for_each(*files, [&](const fs::path& file) { note(file, scripts_.more); });
-      }
-      std::ranges::for_each(line.to_run,
-                            [&](const fs::path& file) { note(file, scripts_.to_run); });
+    }
+    return what < words.size() && has_unknown(words[what]);
+  }
+  static bool has_unknown_text(const std::string& word) { return has_unknown(word); }
+
+  // Of a program that nobody knows: `git -c alias.z='!sh x' z`, `PAGER='sh x' man y`.
+  void read_possible_line(const std::string& word, bool is_line) {
+    const std::size_t blank = word.find_first_of(" \t\n");
+    if (blank == std::string::npos || depth_ >= k_deepest || has_unknown(word)) {
+      return;
+    }
+    const std::size_t sign = word.substr(0, blank).find_last_of("=!");
+    const bool is_whole = is_line && !word.starts_with('-');
+    is_line = is_line || (sign != std::string::npos && word[sign] == '!');
+    Scripts line;
+    ScriptReader inner(place_in(directory_), line);
+    inner.depth_ = depth_ + 1;
+    inner.read(word.substr(sign == std::string::npos || is_whole ? 0 : sign + 1));
+    take(line, scripts_.more);
+    if (is_line && !line.unclear.empty()) {
+      unclear(std::move(line.unclear));
     }
   }
 
@@ -438,7 +490,10 @@ class ScriptReader {
   }
 
   // A variable in small letters is the line's own, and no program's.
-  void read_assignment(const std::string& text, bool is_alone) {
+  void read_assignment(std::string text, bool is_alone) {
+    if (const std::size_t sum = text.find("+="); sum < text.find('=')) {
+      text.erase(sum, 1);
+    }
     if (is_alone && is_own_variable(text.substr(0, text.find('=')))) {
       return;
     }
@@ -459,8 +514,11 @@ class ScriptReader {
     }
     for (const auto part : std::views::split(std::string_view(text).substr(equals + 1), ':')) {
       std::error_code error;
-      if (part.empty() || text.substr(0, equals).ends_with("PATH") ||
-          fs::is_directory(directory_ / std::string(part.begin(), part.end()), error)) {
+      const std::string_view name = std::string_view(text).substr(0, equals);
+      if (part.empty()
+              ? name != "IFS"
+              : name.ends_with("PATH") ||
+                    fs::is_directory(directory_ / std::string(part.begin(), part.end()), error)) {
         unclear(fmt::format("it sets `{}`", text.substr(0, equals)));
       }
     }
@@ -469,6 +527,9 @@ class ScriptReader {
   // `sh -ec 'line'`, `sh script`; without either, it does what it reads.
   void read_shell_at(const ShellCommand& one, std::size_t shell) {
     const auto words = std::span(one.words).subspan(shell);
+    if (words.size() == 2 && (words[1] == "--version" || words[1] == "--help")) {
+      return;
+    }
     const ToldShell told = told_shell(words);
     if (!told.is_understood) {
       unclear("a shell has an option that nobody knows");
@@ -497,7 +558,7 @@ class ScriptReader {
   // What it reads from a file is named there.
   void run_input(const ShellCommand& one) {
     if (std::ranges::none_of(one.files, [](const ShellFile& file) { return !file.writes; })) {
-      unclear("it does what another program tells it");
+      unclear("a shell does what another program tells it");
     }
   }
 
@@ -535,6 +596,10 @@ class ScriptReader {
       return;
     }
     add(word);
+    std::error_code error;
+    if (const fs::path file = directory_ / word; fs::is_regular_file(file, error)) {
+      note(file, scripts_.run);
+    }
     add_absent(word, true);
   }
 

@@ -38,6 +38,8 @@ struct Scripts {
   // Of what is not there yet, in the folder or elsewhere, what is run: by the line itself, by a
   // shell or by an interpreter.
   std::vector<std::filesystem::path> to_run;
+  // Of the files, what is run.
+  std::vector<std::filesystem::path> run;
   // Where interpreters look for what is named there without a path, there already or not.
   std::vector<std::filesystem::path> modules;
   std::vector<PythonStart> pythons;  // where one of these modules is there

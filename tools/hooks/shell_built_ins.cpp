@@ -1,5 +1,6 @@
 #include "tools/hooks/shell_built_ins.h"
 
+#include "tools/permissions/known_programs.h"
 #include "tools/permissions/shell_reader.h"
 
 #include <fmt/format.h>
@@ -54,7 +55,7 @@ constexpr auto k_built_ins = std::to_array<BuiltIn>({
     {"complete", other},
     {"compopt", other},
     {"continue", harmless},
-    {"declare", sets, "[-+][aAilru]+|--"},
+    {"declare", sets, "[-+][aAlru]+|--"},
     {"dirs", other},
     {"disable", other},
     {"disown", harmless},
@@ -71,7 +72,7 @@ constexpr auto k_built_ins = std::to_array<BuiltIn>({
     {"false", harmless},
     {"fc", other},
     {"fg", harmless},
-    {"float", sets},
+    {"float", other},
     {"functions", other},
     {"getln", other},
     {"getopts", sets},
@@ -79,15 +80,15 @@ constexpr auto k_built_ins = std::to_array<BuiltIn>({
     {"help", harmless},
     {"hist", other},
     {"history", other},
-    {"integer", sets},
+    {"integer", other},
     {"jobs", harmless},
     {"kill", harmless},
     {"let", other},
     {"limit", harmless},
-    {"local", sets, "[-+][aAilru]+|--"},
+    {"local", sets, "[-+][aAlru]+|--"},
     {"log", harmless},
     {"logout", harmless},
-    {"mapfile", sets, "-[dnOstu].*|--"},
+    {"mapfile", sets, "-[dnOsu][0-9]*|-t|--"},
     {"nameref", other},
     {"newgrp", harmless},
     {"nocorrect", other},
@@ -95,13 +96,13 @@ constexpr auto k_built_ins = std::to_array<BuiltIn>({
     {"popd", other},
     {"print", with_options, "-[nrR]+|--"},
     {"printf", with_options},
-    {"private", sets, "[-+][aAilru]+|--"},
+    {"private", sets, "[-+][aAlru]+|--"},
     {"pushd", other},
     {"pushln", other},
     {"pwd", harmless},
     {"r", other},
     {"read", sets, "-.*"},
-    {"readarray", sets, "-[dnOstu].*|--"},
+    {"readarray", sets, "-[dnOsu][0-9]*|-t|--"},
     {"readonly", sets, "-[aA]|--"},
     {"redirect", harmless},
     {"rehash", other},
@@ -123,7 +124,7 @@ constexpr auto k_built_ins = std::to_array<BuiltIn>({
     {"true", harmless},
     {"ttyctl", harmless},
     {"type", harmless},
-    {"typeset", sets, "[-+][aAilru]+|--"},
+    {"typeset", sets, "[-+][aAlru]+|--"},
     {"ulimit", harmless},
     {"umask", harmless},
     {"unalias", other},
@@ -159,6 +160,15 @@ bool is_option(std::string_view word) {
   return word.size() > 1 && (word.front() == '-' || word.front() == '+');
 }
 
+// By a shell, or by the programs of the line.
+bool may_be_heeded(std::string_view name, const agent::Environment& known) {
+  constexpr auto k_of_shells = std::to_array<std::string_view>({"ENV", "IFS", "PS4", "SHELL"});
+  return !is_own_variable(name) &&
+         (known.contains(name) || name.contains("PATH") || name.starts_with("BASH") ||
+          std::ranges::find(k_of_shells, name) != k_of_shells.end() ||
+          find_code_variable(name) != nullptr);
+}
+
 std::string sets_variable(std::string_view name) {
   return fmt::format("it sets `{}`, which programs may heed", name);
 }
@@ -169,11 +179,14 @@ std::string changes_variables(const BuiltIn& one, Words words, const agent::Envi
     if (has_unknown(word.substr(0, word.find('=')))) {
       return "it sets a variable whose name only a running shell knows";
     }
-    const bool is_known = known.contains(word) && !is_own_variable(word);
-    const bool is_harmless = one.kind == exports  ? is_known
-                             : one.kind == unsets ? word != "PATH"
-                                                  : is_own_variable(word);
-    if (shell::is_name(word) && !is_harmless) {
+    if (!shell::is_name(word)) {
+      continue;
+    }
+    const bool is_heeded = one.name == "readonly" ? false
+                           : one.kind == exports  ? is_own_variable(word) || !known.contains(word)
+                           : one.kind == unsets   ? word == "PATH"
+                                                  : may_be_heeded(word, known);
+    if (is_heeded) {
       return sets_variable(word);
     }
   }
@@ -186,7 +199,11 @@ bool is_allowed(const BuiltIn& one, Words words) {
     if (word == "--") {
       return true;
     }
-    if ((one.kind == with_words || is_option(word)) && !RE2::FullMatch(word, allowed)) {
+    const bool is_operand = one.kind != with_words && !is_option(word);
+    if (is_operand && one.kind == with_options) {
+      return true;
+    }
+    if (!is_operand && !RE2::FullMatch(word, allowed)) {
       return false;
     }
   }
@@ -200,10 +217,14 @@ std::string_view trapped(Words words) {
   return line == words.end() ? std::string_view() : std::string_view(*line);
 }
 
-// Without what says that a built-in is meant.
+// Without what says that a built-in is meant. `command -v` runs nothing.
 Words without_wrappers(Words words) {
-  while (!words.empty() && (words.front() == "builtin" || words.front() == "command")) {
+  while (!words.empty() &&
+         (words.front() == "builtin" || words.front() == "command" || words.front() == "time")) {
     words = words.subspan(1);
+    if (!words.empty() && (words.front() == "-v" || words.front() == "-V")) {
+      return {};
+    }
     while (!words.empty() && is_option(words.front())) {
       words = words.subspan(1);
     }
@@ -226,8 +247,13 @@ std::string changes_names(Words words, const agent::Environment& known, int dept
   switch (one->kind) {
     case harmless:
       return {};
-    case takes_a_line:
-      return changes_names(read_shell(fmt::format("{}", fmt::join(rest, " "))), known, depth + 1);
+    case takes_a_line: {
+      const bool has_dashes = !rest.empty() && rest.front() == "--";
+      return changes_names(
+          read_shell(fmt::format("{}", fmt::join(rest.subspan(has_dashes ? 1 : 0), " "))),
+          known,
+          depth + 1);
+    }
     case traps:
       return changes_names(read_shell(trapped(rest)), known, depth + 1);
     case reads_a_file:
@@ -256,7 +282,7 @@ std::string changes_names(const ShellScript& line, const agent::Environment& kno
     return "it is nested too deeply";
   }
   for (const std::string& name : line.loop_variables) {
-    if (!is_own_variable(name)) {
+    if (may_be_heeded(name, known)) {
       return sets_variable(name);
     }
   }
@@ -279,8 +305,17 @@ bool is_own_variable(std::string_view name) {
 }
 
 std::string changes_names(const ShellScript& line, const agent::Environment& known) {
-  const bool has_one = line.commands.size() < 2 && line.loop_variables.empty();
-  return has_one ? std::string() : changes_names(line, known, 0);
+  const auto told_a_line = [](const ShellCommand& one) {
+    return !one.words.empty() && (one.words.front() == "eval" || one.words.front() == "trap");
+  };
+  if (line.commands.size() > 1 || !line.loop_variables.empty()) {
+    return changes_names(line, known, 0);
+  }
+  const bool has_more =
+      !line.commands.empty() && told_a_line(line.commands.front()) &&
+      read_shell(fmt::format("{}", fmt::join(line.commands.front().words, " "))).commands.size() >
+          1;
+  return has_more ? changes_names(line, known, 0) : std::string();
 }
 
 }  // namespace tools

@@ -116,7 +116,7 @@ TEST_CASE("script files: a line is understood whole, or it says why it is not", 
       {"true; cd hooks; ./policy.sh", "", false},
       {"sh -c \"$LINE\"", "", false},
       {"sh -c 'sh $0' hooks/policy.sh", "policy.sh", false},
-      {"sh <<E\nhooks/policy.sh\nE", "", false},
+      {"sh <<E\nhooks/policy.sh\nE", "policy.sh", false},
       {"for f in hooks/policy.sh; do sh $f; done", "", false},
       {"echo $(", "", false},
   };
@@ -184,7 +184,7 @@ TEST_CASE("script files: a line whose names come to mean something else is not u
       {"readonly N=1", true},
       {"readonly PYTHONPATH=lib", false},
       {"local PATH=x", false},
-      {"declare -i n=1", true},
+      {"declare -i n=1", false},
       {"declare -x n", false},
       {"declare -n n=PATH", false},
       {"typeset -n n", false},
@@ -216,6 +216,61 @@ TEST_CASE("script files: a line whose names come to mean something else is not u
               fmt::format("sh -c {}", agent::shell_word(std::string(row.in_front) + "; mytest"))) ==
           row.is_clear);
   }
+}
+
+TEST_CASE("script files: what another program tells a line to run is not known", "[tools]") {
+  const tests::FileFolder folder;
+  const tools::CommandPlace place{
+      .directory = folder.path(), .home = {}, .environment = {{"PATH", "/bin"}, {"HOME", "/root"}}};
+  struct Row {
+    std::string_view line;
+    bool is_clear;
+  };
+  const std::vector<Row> rows{
+      {"npx ' A=b'", true},
+      {"timeout 9 npx '>x '", true},
+      {"xargs timeout 9 <list", false},
+      {"xargs -a list -I@ sh -c @", false},
+      {"cat l | xargs -I{} python3 -c {}", false},
+      {"cat list | xargs python3", false},
+      {"find bin -exec sh -c {} ';'", false},
+      {"cat plain | python3 -", false},
+      {"cat l | parallel", false},
+      {"git -c alias.z='!cat list | sh' z", false},
+      {"flock f -c 'cat list | { read PATH; t; }'", false},
+      {"trap 'read PATH <list; t' EXIT", false},
+      {"eval -- 'read PATH <list'; t", false},
+      {"time read PATH <list; t", false},
+      {"PATH+=:bin; t", false},
+      {"mapfile -tC eval -tc1 x <list; t", false},
+      {"export HOME; make", true},
+      {"printf '%s' --flag; make", true},
+      {"for F in a b; do echo \"$F\"; done", true},
+      {"read -r VERSION <version.txt; make", true},
+      {"FOO=1; readonly FOO; make", true},
+      {"while IFS=: read -r a b; do echo \"$a\"; done <list", true},
+      {"sleep 1 & wait $!; make", true},
+      {"bash --version; make", true},
+      {"command -v alias; make", true},
+      {"git add -A && git commit -m 'a b'", true},
+      {"find . -exec grep -l x {} +", true},
+      {"flock lock -c 'NEW=1; make test'", true},
+      {"ls | xargs rm", true},
+  };
+  for (const Row& row : rows) {
+    const tools::Scripts scripts = tools::read_scripts(row.line, place);
+    INFO(row.line << ": " << scripts.unclear);
+    CHECK(scripts.unclear.empty() == row.is_clear);
+  }
+  const auto runs = [&](std::string_view line) {
+    const auto named = tools::read_scripts(line, place).to_run;
+    return std::ranges::find(named, folder.path() / "plain") != named.end();
+  };
+  CHECK(runs("bash -c '. -- plain'"));
+  CHECK(runs("git -c alias.z='!sh -c \"sh plain\"' z"));
+  CHECK(runs("GIT_SSH_COMMAND='sh plain' git pull"));
+  CHECK(runs("bash -euo pipefail plain"));
+  CHECK_FALSE(runs("bash -euo plain other"));
 }
 
 TEST_CASE("script files: what bash calls a built-in is in the table", "[tools]") {
