@@ -28,15 +28,31 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t k_most_read_of_next_agents = 1U << 20;  // bytes
 
-std::vector<fs::path> files_named(const std::string& command, const Context& context) {
+struct NamedFiles {
+  std::vector<fs::path> run;    // by the line, a shell or an interpreter
+  std::vector<fs::path> other;  // beside these
+};
+
+NamedFiles files_named(const std::string& command, const Context& context) {
   tools::Scripts named = tools::read_scripts(command,
                                              {.directory = context.cwd,
                                               .home = agent::value_of(context.environment, "HOME"),
                                               .environment = context.environment});
-  std::ranges::move(named.more, std::back_inserter(named.files));
-  std::ranges::move(named.modules, std::back_inserter(named.files));
-  std::ranges::move(named.to_run, std::back_inserter(named.files));
-  return std::move(named.files);
+  NamedFiles files{.run = std::move(named.modules), .other = std::move(named.files)};
+  std::ranges::move(named.to_run, std::back_inserter(files.run));
+  std::ranges::move(named.run, std::back_inserter(files.run));
+  std::ranges::move(named.more, std::back_inserter(files.other));
+  std::erase_if(files.other, [&](const fs::path& file) {
+    return std::ranges::find(files.run, file.native(), &fs::path::native) != files.run.end();
+  });
+  return files;
+}
+
+fs::path file_of_flow(const agent::AgentSpec& flow) {
+  const fs::path file = agent::file_of(flow);
+  std::error_code error;
+  fs::path real = fs::weakly_canonical(file, error);
+  return error ? file : real;
 }
 
 void add_all(std::vector<fs::path> paths, Obeyed& files) {
@@ -52,8 +68,10 @@ void add_commands(const agent::AgentSpec& flow,
                   Obeyed& files) {
   for (const agent::StepSpec& step : flow.steps) {
     if (step.is_command() && opens_more(flow, all)) {
-      for (fs::path& path : files_named(step.command, context)) {
-        files.push_back({.path = std::move(path), .flow = agent::file_of(flow)});
+      NamedFiles named = files_named(step.command, context);
+      cli::add_all(std::move(named.run), files);
+      for (fs::path& path : named.other) {
+        files.push_back({.path = std::move(path), .flow = file_of_flow(flow)});
       }
     }
   }
@@ -150,7 +168,7 @@ std::vector<fs::path> paths_of(const Obeyed& files) {
 std::vector<fs::path> paths_for_commands_of(const agent::AgentSpec& flow, const Obeyed& files) {
   Obeyed others = files;
   std::erase_if(others,
-                [own = agent::file_of(flow)](const ObeyedFile& one) { return one.flow == own; });
+                [own = file_of_flow(flow)](const ObeyedFile& one) { return one.flow == own; });
   return paths_of(others);
 }
 
@@ -203,50 +221,82 @@ WatchedCommands::WatchedCommands(const OtherAgents& all, const Context& context)
   if (std::ranges::none_of(all, is_confined_writer)) {
     return;
   }
-  for (const agent::AgentSpec* flow : all) {
-    for (const agent::StepSpec& step : flow->steps) {
-      if (step.is_command() && opens_more(*flow, all)) {
-        Flow& watched = flows_[agent::file_of(*flow)];
-        auto files = files_named(step.command, context);
-        watched.watches.try_emplace(step.command, files);
-        watched.named.try_emplace(step.command, std::move(files));
+  for (const agent::AgentSpec* one : all) {
+    for (const agent::StepSpec& step : one->steps) {
+      if (!step.is_command() || !opens_more(*one, all)) {
+        continue;
+      }
+      Flow& flow = flows_[file_of_flow(*one)];
+      const NamedFiles files = files_named(step.command, context);
+      std::vector<fs::path>& named = flow.named[step.command];
+      for (const auto* some : {&files.run, &files.other}) {
+        for (const fs::path& file : *some) {
+          File& watched =
+              flow.files.try_emplace(file, File{.watch = tools::FileWatch({file})}).first->second;
+          watched.is_run = watched.is_run || some == &files.run;
+          named.push_back(file);
+        }
       }
     }
   }
+}
+
+WatchedCommands::Flow* WatchedCommands::find(const agent::AgentSpec& flow) {
+  const auto found = flows_.find(file_of_flow(flow));
+  return found == flows_.end() ? nullptr : &found->second;
 }
 
 fs::path WatchedCommands::begin(const agent::AgentSpec& flow, const std::string& command) {
   const std::scoped_lock lock(mutex_);
-  const auto found = flows_.find(agent::file_of(flow));
-  if (found == flows_.end()) {
+  Flow* const watched = find(flow);
+  if (watched == nullptr) {
     return {};
   }
-  Flow& watched = found->second;
-  if (watched.at_work == 0) {
-    watched.unchanged.clear();
-    for (const auto& [line, watch] : watched.watches) {
-      if (fs::path changed = watch.changed(); changed.empty()) {
-        watched.unchanged.push_back(line);
-      } else if (line == command) {
-        return changed;
-      }
+  const std::vector<fs::path>& named = watched->named[command];
+  for (const fs::path& name : named) {
+    const File& file = watched->files.at(name);
+    const bool is_being_made = file.makers > 0 && !file.is_run && !file.is_agent_beside;
+    if (!is_being_made && !file.watch.changed().empty()) {
+      return name;
     }
   }
-  ++watched.at_work;
+  for (const fs::path& name : named) {
+    File& file = watched->files.at(name);
+    file.is_agent_beside = (file.makers > 0 && file.is_agent_beside) || agents_ > 0;
+    ++file.makers;
+  }
   return {};
 }
 
-void WatchedCommands::end(const agent::AgentSpec& flow) noexcept try {
+void WatchedCommands::end(const agent::AgentSpec& flow, const std::string& command) noexcept try {
   const std::scoped_lock lock(mutex_);
-  const auto found = flows_.find(agent::file_of(flow));
-  if (found == flows_.end() || --found->second.at_work > 0) {
+  Flow* const watched = find(flow);
+  if (watched == nullptr) {
     return;
   }
-  for (const std::string& line : found->second.unchanged) {
-    found->second.watches.insert_or_assign(line, tools::FileWatch(found->second.named.at(line)));
+  for (const fs::path& name : watched->named[command]) {
+    File& file = watched->files.at(name);
+    if (--file.makers == 0 && !file.is_run && !file.is_agent_beside) {
+      file.watch = tools::FileWatch({name});
+    }
   }
 } catch (const std::exception&) {
-  return;  // what it has made is not what it was, then
+  return;  // what it has made is then not what it was, and no command that names it is run
+}
+
+void WatchedCommands::begin_agent() {
+  const std::scoped_lock lock(mutex_);
+  ++agents_;
+  for (auto& [name, flow] : flows_) {
+    for (auto& [path, file] : flow.files) {
+      file.is_agent_beside = true;  // begin() of the first maker looks anew
+    }
+  }
+}
+
+void WatchedCommands::end_agent() {
+  const std::scoped_lock lock(mutex_);
+  --agents_;
 }
 
 }  // namespace cli

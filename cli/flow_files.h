@@ -17,14 +17,16 @@
 namespace cli {
 
 struct ObeyedFile {
-  std::filesystem::path path;       // absolute
-  std::filesystem::path flow = {};  // whose command names it; empty: it is obeyed for more
+  std::filesystem::path path;  // absolute
+  // Whose command names it, and runs it not; empty: it is obeyed for more than that.
+  std::filesystem::path flow = {};
 };
 using Obeyed = std::vector<ObeyedFile>;
 
 // Each path of them.
 std::vector<std::filesystem::path> paths_of(const Obeyed& files);
-// Those that a flow's own commands must not change: what they only name themselves they may make.
+// Those that a flow's own commands must not change: what they only name themselves, and none of
+// them runs, they may make.
 std::vector<std::filesystem::path> paths_for_commands_of(const agent::AgentSpec& flow,
                                                          const Obeyed& files);
 
@@ -47,7 +49,8 @@ std::vector<std::filesystem::path> obeyed_by_hand(const agent::AgentSpec& whole,
                                                   const Context& context);
 
 // What the commands name that have more than the agents: it is what it was when the outermost flow
-// began, but for what commands of the same flow make of it. From any thread.
+// began, but for what those of the same flow have made that name it and do not run it, while no
+// agent was at work beside them. From any thread.
 class WatchedCommands {
  public:
   WatchedCommands(const OtherAgents& all, const Context& context);
@@ -55,18 +58,28 @@ class WatchedCommands {
   // What is no longer what it was; nothing is begun then. Empty: the command is at work, until
   // end(). One that has no more than the agents is not looked at.
   std::filesystem::path begin(const agent::AgentSpec& flow, const std::string& command);
-  void end(const agent::AgentSpec& flow) noexcept;
+  void end(const agent::AgentSpec& flow, const std::string& command) noexcept;
+
+  void begin_agent();
+  void end_agent();
 
  private:
+  struct File {
+    tools::FileWatch watch;
+    bool is_run = false;
+    int makers = 0;                // commands at work that name it
+    bool is_agent_beside = false;  // one was at work since the first of these began
+  };
   struct Flow {
     std::map<std::string, std::vector<std::filesystem::path>> named;  // by the command line
-    std::map<std::string, tools::FileWatch> watches;                  // the same
-    std::vector<std::string> unchanged;  // when the first of those at work began
-    int at_work = 0;
+    std::map<std::filesystem::path, File> files;
   };
 
+  Flow* find(const agent::AgentSpec& flow);
+
   std::mutex mutex_;
-  std::map<std::filesystem::path, Flow> flows_;  // by its file
+  std::map<std::filesystem::path, Flow> flows_;  // by its file, links followed
+  int agents_ = 0;                               // at work
 };
 
 }  // namespace cli

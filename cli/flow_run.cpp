@@ -46,12 +46,22 @@
 namespace cli {
 namespace {
 
-// A command.
-struct AtWork {
+// Ends what begin() of a command began.
+struct CommandAtWork {
   WatchedCommands& watched;
   const agent::AgentSpec& flow;
+  const std::string& command;
 
-  ~AtWork() { watched.end(flow); }
+  ~CommandAtWork() { watched.end(flow, command); }
+};
+
+struct AgentAtWork {
+  explicit AgentAtWork(WatchedCommands& commands) : watched(commands) { watched.begin_agent(); }
+  AgentAtWork(const AgentAtWork&) = delete;
+  AgentAtWork& operator=(const AgentAtWork&) = delete;
+  ~AgentAtWork() { watched.end_agent(); }
+
+  WatchedCommands& watched;
 };
 
 namespace fs = std::filesystem;
@@ -904,6 +914,10 @@ Obeyed FlowRun::obeyed_files() const {
 Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation& stop) {
   const agent::flow::Task& task = work.task;
   TRY(check_task(step_of(work.member), task, plan_.members[work.member.step].agent));
+  std::optional<AgentAtWork> at_work;
+  if (!plan_.members[work.member.step].is_flow()) {  // else its agents are
+    at_work.emplace(*world_.watched);
+  }
   const bool has_prompt = !step_of(work.member).prompt.empty();
   const OutsideInput said{.prompt = has_prompt ? std::optional(task.prompt) : std::nullopt,
                           .parameters = {task.parameters.begin(), task.parameters.end()}};
@@ -943,7 +957,8 @@ Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation
 }
 
 Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::Cancellation& stop) {
-  const fs::path changed = world_.watched->begin(plan_.agent, step_of(work.member).command);
+  const std::string& command = step_of(work.member).command;
+  const fs::path changed = world_.watched->begin(plan_.agent, command);
   if (!changed.empty()) {
     return agent::fail(
         Code::sandbox_violation,
@@ -952,7 +967,7 @@ Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::C
                     agent::one_line(changed.string(), 200)),
         "look at the file; then begin the flow anew");
   }
-  const AtWork at_work{.watched = *world_.watched, .flow = plan_.agent};
+  const CommandAtWork at_work{.watched = *world_.watched, .flow = plan_.agent, .command = command};
   return run_unchanged(work, stop);
 }
 
