@@ -490,7 +490,9 @@ void Progress::show_of_member(const agent::Event& event) {
   erase();
   say_that_it_stops();
   if (const auto line = members_.add(event); line && is_loud(0)) {
-    note(line->is_trouble ? k_yellow : std::string_view(), line->text);
+    for (const std::string_view one : agent::split_lines(line->text)) {
+      note(line->is_trouble ? k_yellow : std::string_view(), one);
+    }
   }
   draw();
 }
