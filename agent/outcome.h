@@ -156,8 +156,8 @@ bool is_meant_for_all(Code code);
 bool is_parked(const RunResult& result);
 // Nobody has answered in time: carried on once more, its model reads that.
 bool has_waited_too_long(const RunResult& result);
-// Of one that has ended.
 Cause cause_of(const Error& error);
+// Of one that has ended.
 MemberResult member_result(std::string member, const RunResult& result);
 constexpr std::string_view k_result_schema = "errand.result/1";
 

@@ -191,8 +191,7 @@ Json cause() {
 
 Json definitions() {
   return {{"code", error_codes()},
-          {"cause",
-           cause()},
+          {"cause", cause()},
           {"error", error()},
           {"fallback",
            object({{"from", type("string")},
