@@ -11,7 +11,8 @@
 
 namespace tools {
 
-// By absolute path: SHA-256 of a file and its mode, or, of one over 64 MiB, its size and when it was changed;
+// By absolute path: SHA-256 of a file and its mode, or, of one over 64 MiB, its size and when it
+// was changed;
 // `-> TARGET` of a link to a folder that `protect` would look
 // into; empty: there is none.
 using FileSums = std::map<std::string, std::string>;

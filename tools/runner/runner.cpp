@@ -213,9 +213,8 @@ class Runner::Round {
 
   bool is_told_apart(std::string_view written, std::string_view meant) const {
     const Permissions* const permissions = runner_.options_.permissions;
-    return permissions != nullptr &&
-           (permissions->tells_apart(written, meant) ||
-            permissions->tells_apart(without_namespace(written), meant));
+    return permissions != nullptr && (permissions->tells_apart(written, meant) ||
+                                      permissions->tells_apart(without_namespace(written), meant));
   }
 
   Prepared misnamed(const agent::ToolCall& call) const {
