@@ -231,9 +231,11 @@ WatchedCommands::WatchedCommands(const OtherAgents& all, const Context& context)
       std::vector<fs::path>& named = flow.named[step.command];
       for (const auto* some : {&files.run, &files.other}) {
         for (const fs::path& file : *some) {
-          File& watched =
-              flow.files.try_emplace(file, File{.watch = tools::FileWatch({file})}).first->second;
-          watched.is_run = watched.is_run || some == &files.run;
+          auto known = flow.files.find(file);
+          if (known == flow.files.end()) {  // else it is read already
+            known = flow.files.emplace(file, File{.watch = tools::FileWatch({file})}).first;
+          }
+          known->second.is_run = known->second.is_run || some == &files.run;
           named.push_back(file);
         }
       }

@@ -390,22 +390,27 @@ class ScriptReader {
   // Its program, or the script or the code of that, is known only when it runs.
   static bool is_told_what(std::span<const std::string> words) {
     const std::string_view name = base_name(words.front());
-    std::size_t what = 0;
-    if (is_shell(name)) {
-      what = told_shell(words).at;
-    } else if (const Interpreter* const interpreter = find_interpreter(name)) {
-      using What = ToldProgram::What;
-      const ToldProgram told = told_program(*interpreter, words);
-      const bool has_unknown_code =
-          told.what == What::code && std::ranges::any_of(words, has_unknown_text);
-      what = told.what == What::script ? told.at : has_unknown_code ? 0 : words.size();
-      if (has_unknown_code) {
-        return std::ranges::any_of(words.first(words.size() - 1), has_unknown_text);
-      }
+    if (has_unknown(words.front())) {
+      return true;
     }
-    return what < words.size() && has_unknown(words[what]);
+    if (is_shell(name)) {
+      const ToldShell told = told_shell(words);
+      return told.at < words.size() && has_unknown(words[told.at]);
+    }
+    const Interpreter* const interpreter = find_interpreter(name);
+    if (interpreter == nullptr) {
+      return false;
+    }
+    using What = ToldProgram::What;
+    const ToldProgram told = told_program(*interpreter, words);
+    if (told.what == What::script) {
+      return told.at < words.size() && has_unknown(words[told.at]);
+    }
+    // The last word is what a wrapper adds, behind the code.
+    const auto in_line = words.first(words.size() - 1);
+    return told.what == What::code &&
+           std::ranges::any_of(in_line, [](const std::string& word) { return has_unknown(word); });
   }
-  static bool has_unknown_text(const std::string& word) { return has_unknown(word); }
 
   // Of a program that nobody knows: `git -c alias.z='!sh x' z`, `PAGER='sh x' man y`.
   void read_possible_line(const std::string& word, bool is_line) {

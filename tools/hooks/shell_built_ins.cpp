@@ -311,7 +311,7 @@ std::string changes_names(const ShellScript& line, const agent::Environment& kno
   if (line.commands.size() > 1 || !line.loop_variables.empty()) {
     return changes_names(line, known, 0);
   }
-  const bool has_more =
+  const bool has_more =  // a lone `eval` or `trap` changes names for the rest of its own line
       !line.commands.empty() && told_a_line(line.commands.front()) &&
       read_shell(fmt::format("{}", fmt::join(line.commands.front().words, " "))).commands.size() >
           1;

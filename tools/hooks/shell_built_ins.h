@@ -16,7 +16,7 @@ std::string changes_names(const ShellScript& line, const agent::Environment& kno
 
 bool is_shell_built_in(std::string_view name);
 
-// In small letters: the line's own, and no program's.
+// In small letters: taken for the line's own, which programs heed only where it is exported.
 bool is_own_variable(std::string_view name);
 
 }  // namespace tools
