@@ -21,10 +21,11 @@ ToolEnvironment::ToolEnvironment(const std::filesystem::path& temporary,
              .outputs = std::move(options.outputs),
              .obeyed = std::move(options.obeyed)},
       dialer_(context.environment),
-      questioner_(options.is_attended
-                      ? open_questioner({.color = context.color_err, .progress = options.progress},
-                                        redactor)
-                      : nullptr),
+      questioner_(options.is_attended ? open_questioner({.color = context.color_err,
+                                                         .progress = options.progress,
+                                                         .who = std::move(options.who)},
+                                                        redactor)
+                                      : nullptr),
       own_http_(options.http == nullptr
                     ? std::make_unique<providers::HttpClient>(context.environment)
                     : nullptr),

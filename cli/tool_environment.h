@@ -33,6 +33,7 @@ class ToolEnvironment {
     std::vector<std::filesystem::path> obeyed = {};  // see Workplace
     bool is_attended = true;                         // where a person is there, they may be asked
     Progress* progress = nullptr;                    // see QuestionerOptions
+    std::string who = {};                            // the same
   };
 
   // sandbox.setup. All borrowed but for the agent.

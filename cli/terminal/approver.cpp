@@ -47,7 +47,7 @@ class Person final : public agent::Approver {
   std::string_view name() const override { return "person"; }
 
   Answer ask(const agent::ApprovalRequest& request, std::stop_token stop) override {
-    const Progress::Question question(options_.progress);
+    const Progress::Question question(options_.progress, stop);
     if (!Terminal::is_there() || stop.stop_requested()) {
       return Answer::nobody;  // it was closed since
     }

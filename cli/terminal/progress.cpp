@@ -126,17 +126,29 @@ void Progress::make_room() {
   erase();
 }
 
-Progress::Question::Question(Progress* progress) : progress_(progress) {
-  if (progress_ != nullptr) {
-    progress_->question_.lock();
+std::unique_lock<std::timed_mutex> take_turn(std::timed_mutex& mutex, const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds k_glance{50};
+  std::unique_lock turn(mutex, std::defer_lock);
+  while (!turn.owns_lock() && !stop.stop_requested()) {
+    turn.try_lock_for(k_glance);
+  }
+  return turn;
+}
+
+Progress::Question::Question(Progress* progress, const std::stop_token& stop)
+    : progress_(progress) {
+  if (progress_ == nullptr) {
+    return;
+  }
+  turn_ = take_turn(progress_->question_, stop);
+  if (turn_.owns_lock()) {
     progress_->begin_question();
   }
 }
 
 Progress::Question::~Question() {
-  if (progress_ != nullptr) {
+  if (turn_.owns_lock()) {
     progress_->end_question();
-    progress_->question_.unlock();
   }
 }
 

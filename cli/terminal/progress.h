@@ -17,6 +17,7 @@
 #include <mutex>
 #include <set>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -24,6 +25,9 @@
 #include <vector>
 
 namespace cli {
+
+// Held, or `stop` came before.
+std::unique_lock<std::timed_mutex> take_turn(std::timed_mutex& mutex, const std::stop_token& stop);
 
 class Progress final : public agent::EventSink {
  public:
@@ -50,13 +54,15 @@ class Progress final : public agent::EventSink {
   // is to be shown meanwhile is shown behind it. Thread-safe.
   class Question {
    public:
-    explicit Question(Progress* progress);  // null: nothing is shown, and nobody else asks
+    // Null: nothing is shown, and nobody else asks. Waits for another one, at most until `stop`.
+    Question(Progress* progress, const std::stop_token& stop);
     ~Question();
     Question(const Question&) = delete;
     Question& operator=(const Question&) = delete;
 
    private:
     Progress* const progress_;
+    std::unique_lock<std::timed_mutex> turn_;
   };
   // What is done before the run begins ("starting MCP servers: docs"); empty: nothing any more. A
   // line about it is for those who asked for more.
@@ -138,8 +144,8 @@ class Progress final : public agent::EventSink {
 
   Options options_;
   const agent::Redactor& redactor_;
-  std::mutex question_;  // held while one is asked
-  std::mutex mutex_;     // of all of the next
+  std::timed_mutex question_;  // held while one is asked
+  std::mutex mutex_;           // of all of the next
   std::condition_variable_any wakeup_;
   std::vector<std::size_t> drawn_;  // how wide the live lines are
   std::string waiting_for_;         // empty: nothing

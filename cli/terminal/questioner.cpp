@@ -9,7 +9,9 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <mutex>
 #include <system_error>
+#include <utility>
 
 namespace cli {
 namespace {
@@ -33,17 +35,40 @@ std::string meant(std::string_view line, const std::vector<std::string>& options
 class TerminalQuestioner final : public tools::Questioner {
  public:
   TerminalQuestioner(QuestionerOptions options, const agent::Redactor& redactor)
-      : options_(options), terminal_(redactor) {}
+      : options_(std::move(options)), terminal_(redactor) {}
 
-  std::optional<std::string> ask(const tools::Question& question, std::stop_token stop) override {
-    const Progress::Question asking(options_.progress);
+  std::unique_ptr<Conversation> begin(std::stop_token stop) override {
+    return std::make_unique<Talk>(*this, stop);
+  }
+
+ private:
+  class Talk final : public Conversation {
+   public:
+    Talk(TerminalQuestioner& questioner, const std::stop_token& stop)
+        : questioner_(questioner),
+          turn_(take_turn(questioner.mutex_, stop)),
+          asking_(questioner.options_.progress, stop) {}
+
+    std::optional<std::string> ask(const tools::Question& question, std::stop_token stop) override {
+      return questioner_.ask(question, std::move(stop));
+    }
+
+   private:
+    TerminalQuestioner& questioner_;
+    std::unique_lock<std::timed_mutex> turn_;
+    Progress::Question asking_;
+  };
+
+  std::optional<std::string> ask(const tools::Question& question, std::stop_token stop) {
     if (!Terminal::is_there() || stop.stop_requested()) {
       return std::nullopt;  // it was closed since
     }
     Terminal::forget_typed();
+    const std::string member =
+        options_.who.empty() ? "" : fmt::format(" of {}", agent::one_line(options_.who));
     std::string text =
         fmt::format("\n{}\n{}",
-                    paint("1", agent::one_line(question.who) + " asks:", options_.color),
+                    paint("1", agent::one_line(question.who) + member + " asks:", options_.color),
                     terminal_.with_marks(question.text));
     for (std::size_t at = 0; at < question.options.size(); ++at) {
       text += terminal_.with_marks(fmt::format("{}. {}", at + 1, question.options[at]));
@@ -67,9 +92,9 @@ class TerminalQuestioner final : public tools::Questioner {
                     : std::optional(meant(agent::trimmed(line->text), question.options));
   }
 
- private:
   QuestionerOptions options_;
   Terminal terminal_;
+  std::timed_mutex mutex_;  // what asks by hand shares no progress
 };
 
 }  // namespace
@@ -79,7 +104,7 @@ std::unique_ptr<tools::Questioner> open_questioner(QuestionerOptions options,
   if (!Terminal::is_there()) {
     return nullptr;
   }
-  return std::make_unique<TerminalQuestioner>(options, redactor);
+  return std::make_unique<TerminalQuestioner>(std::move(options), redactor);
 }
 
 }  // namespace cli

@@ -4,6 +4,7 @@
 #include "tools/questioner.h"
 
 #include <memory>
+#include <string>
 
 namespace cli {
 
@@ -12,6 +13,7 @@ class Progress;
 struct QuestionerOptions {
   bool color = false;
   Progress* progress = nullptr;  // as ApproverOptions'
+  std::string who = {};          // the member of a run that asks; empty: the run itself
 };
 
 // Null where there is nobody to ask, as for approvals. `redactor` is borrowed.

@@ -2,8 +2,7 @@
 
 #include "agent/descriptor.h"
 #include "agent/text.h"
-
-#include <fmt/format.h>
+#include "cli/terminal/word_wrap.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -68,15 +67,19 @@ std::string Terminal::clean(std::string_view text) const {
 }
 
 std::string Terminal::with_marks(std::string_view text) const {
+  constexpr std::string_view k_mark = "  | ";
   const std::string cleaned = clean(text);
   std::string_view rest = cleaned;
-  std::string lines;
+  WordWrap wrap;
+  wrap.set_columns(columns(STDERR_FILENO));
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    lines += fmt::format("  | {}\n", rest.substr(0, end));
+    wrap.begin(k_mark, k_mark);
+    wrap.put(rest.substr(0, end));
+    wrap.end();
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return lines;
+  return wrap.take();
 }
 
 void Terminal::forget_typed() {

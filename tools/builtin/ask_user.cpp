@@ -36,7 +36,7 @@ Output call_ask_user(const agent::Json& arguments, const CallContext& context) {
       question.options.push_back(option.get<std::string>());
     }
   }
-  const auto answer = context.questioner->ask(question, context.stop);
+  const auto answer = context.questioner->begin(context.stop)->ask(question, context.stop);
   if (!answer) {
     return context.stop.stop_requested()
                ? failure(agent::Code::tool_cancelled, "stopped before an answer came")

@@ -315,13 +315,13 @@ std::string told_problem(const Field& field, const Json& value) {
 }
 
 // The value, or nothing where it is left out. Else what the server is answered to its question.
-std::expected<std::optional<Json>, Json> ask_for(Questioner& questioner,
+std::expected<std::optional<Json>, Json> ask_for(Questioner::Conversation& person,
                                                  Question question,
                                                  const Field& field,
                                                  const std::stop_token& stop) {
   const std::string text = question.text;
   for (int tries = 0; tries < k_most_tries; ++tries) {
-    const auto said = questioner.ask(question, stop);
+    const auto said = person.ask(question, stop);
     if (!said) {
       return std::unexpected(cancel());
     }
@@ -342,13 +342,13 @@ std::expected<std::optional<Json>, Json> ask_for(Questioner& questioner,
 }
 
 // A form without fields: its own answer is all that it asks for.
-Json ask_for_yes(Questioner& questioner,
+Json ask_for_yes(Questioner::Conversation& person,
                  const std::string& who,
                  std::string_view message,
                  const std::stop_token& stop) {
   const Json schema = {{"type", "boolean"}, {"default", false}};
   const auto field = field_of("", schema, nullptr);
-  const auto is_yes = ask_for(questioner,
+  const auto is_yes = ask_for(person,
                               {.text = clean_lines(message),
                                .options = {"yes", "no"},
                                .who = who,
@@ -360,18 +360,18 @@ Json ask_for_yes(Questioner& questioner,
 }
 
 // A field at a time, until the person leaves.
-Json ask_all(Questioner& questioner,
+Json ask_all(Questioner::Conversation& person,
              const std::string& server,
              std::string_view message,
              const std::vector<Field>& fields,
              const std::stop_token& stop) {
   const std::string who = fmt::format("The MCP server `{}`", server);
   if (fields.empty()) {
-    return ask_for_yes(questioner, who, message, stop);
+    return ask_for_yes(person, who, message, stop);
   }
   Json content = Json::object();
   for (const Field& field : fields) {
-    auto value = ask_for(questioner, question_of(who, message, field), field, stop);
+    auto value = ask_for(person, question_of(who, message, field), field, stop);
     if (!value) {
       return std::move(value).error();
     }
@@ -407,8 +407,8 @@ Elicitor::Answer Elicitor::answer(const agent::McpServerSpec& server,
   if (message.size() > k_longest_message) {
     return {.result = decline(), .unasked = "its question is too long to be read"};
   }
-  const std::lock_guard lock(mutex_);
-  return {.result = ask_all(*questioner_, server.name, message, *fields, stop)};
+  const auto person = questioner_->begin(stop);
+  return {.result = ask_all(*person, server.name, message, *fields, stop)};
 }
 
 }  // namespace tools::mcp

@@ -6,13 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include <mutex>
 #include <stop_token>
 #include <string_view>
 
 namespace tools::mcp {
 
-// One question at a time, whichever server asks. Thread-safe.
+// A form is asked as a whole, whoever else has questions. Thread-safe.
 class Elicitor {
  public:
   // Borrowed; null: nobody is there.
@@ -30,7 +29,6 @@ class Elicitor {
 
  private:
   Questioner* questioner_;
-  std::mutex mutex_;
 };
 
 }  // namespace tools::mcp

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -16,14 +17,27 @@ namespace {
 class Oracle final : public tools::Questioner {
  public:
   explicit Oracle(std::optional<std::string> answer) : answer_(std::move(answer)) {}
-  std::optional<std::string> ask(const tools::Question& question, std::stop_token) override {
-    asked = question;
-    return answer_;
+
+  std::unique_ptr<Conversation> begin(std::stop_token) override {
+    return std::make_unique<Talk>(*this);
   }
 
   tools::Question asked;
 
  private:
+  class Talk final : public Conversation {
+   public:
+    explicit Talk(Oracle& oracle) : oracle_(oracle) {}
+
+    std::optional<std::string> ask(const tools::Question& question, std::stop_token) override {
+      oracle_.asked = question;
+      return oracle_.answer_;
+    }
+
+   private:
+    Oracle& oracle_;
+  };
+
   std::optional<std::string> answer_;
 };
 

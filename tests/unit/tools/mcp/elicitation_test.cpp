@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,19 +20,34 @@ using Mode = agent::McpServerSpec::Elicitation;
 class Person final : public tools::Questioner {
  public:
   explicit Person(std::deque<std::string> answers) : answers_(std::move(answers)) {}
-  std::optional<std::string> ask(const tools::Question& question, std::stop_token) override {
-    asked.push_back(question);
-    if (answers_.empty()) {
-      return std::nullopt;
-    }
-    std::string answer = std::move(answers_.front());
-    answers_.pop_front();
-    return answer;
+
+  std::unique_ptr<Conversation> begin(std::stop_token) override {
+    ++conversations;
+    return std::make_unique<Talk>(*this);
   }
 
+  int conversations = 0;
   std::vector<tools::Question> asked;
 
  private:
+  class Talk final : public Conversation {
+   public:
+    explicit Talk(Person& person) : person_(person) {}
+
+    std::optional<std::string> ask(const tools::Question& question, std::stop_token) override {
+      person_.asked.push_back(question);
+      if (person_.answers_.empty()) {
+        return std::nullopt;
+      }
+      std::string answer = std::move(person_.answers_.front());
+      person_.answers_.pop_front();
+      return answer;
+    }
+
+   private:
+    Person& person_;
+  };
+
   std::deque<std::string> answers_;
 };
 
