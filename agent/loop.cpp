@@ -292,6 +292,10 @@ class RecordingWatcher final : public ToolWatcher {
       } else if (decision.text) {
         result.content = *std::move(decision.text);
       }
+      if (result.code && (decision.refusal || decision.ending || decision.text)) {
+        result.message = "the call failed; why is in its result, as hooks and guardrails leave it";
+        result.help.clear();
+      }
       std::ranges::move(decision.context, std::back_inserter(context));
     }
     for (const std::string& more : context) {

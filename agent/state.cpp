@@ -523,7 +523,24 @@ void fold(State& state, const ToolsAdded& event) {
   }
 }
 
+// What is kept from the model of a sub-agent's result is not in the run's result either.
+void withhold_error_of(State& state, const GuardrailRan& event) {
+  const auto found = state.sub_agents.find({state.turns, event.call_id});
+  const bool is_changed =
+      event.action == "redact" || event.action == "deny" || event.action == "kill";
+  if (found == state.sub_agents.end() || !is_changed || event.point != HookPoint::post_tool_use) {
+    return;
+  }
+  if (auto& finished = found->second.record.finished; finished && finished->result.error) {
+    Error& error = *finished->result.error;
+    error.message = fmt::format("the guardrail `{}` keeps back what it says", event.guardrail);
+    error.help.clear();
+    error.cause.reset();
+  }
+}
+
 void fold(State& state, const GuardrailRan& event) {
+  withhold_error_of(state, event);
   if (event.text && event.point == HookPoint::stop) {
     state.answer = event.text->empty() ? nullptr : std::make_shared<const std::string>(*event.text);
   }

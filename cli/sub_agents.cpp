@@ -74,6 +74,7 @@ tools::Output output_of(const std::string& who, const RunResult& result) {
   output.is_fatal = agent::is_meant_for_all(result);
   output.code = output.is_fatal ? result.error->code : Code::team_member_failed;
   output.message = how_it_ended(who, result);
+  output.quotes = true;
   return output;
 }
 
