@@ -160,27 +160,11 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::Age
 }
 
 std::vector<agent::Error> mistakes_in_places(const agent::AgentSpec& agent,
-                                             const Context& context) {
-  std::vector<agent::Error> wrong;
-  if (agent.sandbox.mode == Mode::off) {
-    return wrong;
-  }
-  const tools::SandboxOptions options = options_for(agent, context);
-  const auto add = [&](const agent::SandboxSpec& sandbox) {
-    for (agent::Error& error : tools::mistakes_in_places(sandbox, options)) {
-      if (std::ranges::find(wrong, error.message, &agent::Error::message) == wrong.end()) {
-        wrong.push_back(std::move(error));
-      }
-    }
-  };
-  add(agent.sandbox);
-  for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    add(with(agent.sandbox, hook.sandbox));
-  }
-  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    add(with(agent.sandbox, check.sandbox));
-  }
-  return wrong;
+                                             const Context& context,
+                                             const agent::CommandSandbox& command) {
+  return agent.sandbox.mode == Mode::off
+             ? std::vector<agent::Error>()
+             : tools::mistakes_in_places(with(agent.sandbox, command), options_for(agent, context));
 }
 
 std::optional<tools::sandbox::Policy> places_of_tools(const agent::AgentSpec& agent,

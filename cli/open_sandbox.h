@@ -47,8 +47,10 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::Age
                                                                 const Workplace& place);
 
 // For what of `sandbox.read` and `sandbox.write` nothing would run: sandbox.setup. Of the tools,
-// and of the commands of hooks and guardrails.
-std::vector<agent::Error> mistakes_in_places(const agent::AgentSpec& agent, const Context& context);
+// and of what a command names beside them.
+std::vector<agent::Error> mistakes_in_places(const agent::AgentSpec& agent,
+                                             const Context& context,
+                                             const agent::CommandSandbox& command = {});
 
 // What tools may read and write, with nothing that enforces it, and wherever errand works. Nullopt:
 // all, or there is a mistake in it.

@@ -149,6 +149,28 @@ std::vector<UserLine> lines_of(const agent::AgentSpec& agent, const Context& con
   return lines;
 }
 
+// Of what they name beside the tools' places.
+std::vector<agent::Error> mistakes_in_own_places(const agent::AgentSpec& agent,
+                                                 const Context& context) {
+  std::vector<UserLine> lines = lines_of(agent, context);
+  std::erase_if(lines, [](const UserLine& line) {
+    return line.sandbox->read.empty() && line.sandbox->write.empty();
+  });
+  std::vector<agent::Error> wrong;
+  const std::vector<agent::Error> of_tools =
+      lines.empty() ? std::vector<agent::Error>() : mistakes_in_places(agent, context);
+  for (const UserLine& line : lines) {
+    for (agent::Error& error : mistakes_in_places(agent, context, *line.sandbox)) {
+      if (std::ranges::find(of_tools, error.message, &agent::Error::message) == of_tools.end()) {
+        error.message = fmt::format("{}: {}", line.what, error.message);
+        error.where = line.where.line != 0 ? std::optional(line.where) : error.where;
+        wrong.push_back(std::move(error));
+      }
+    }
+  }
+  return wrong;
+}
+
 std::vector<UserLine> lines_outside(const agent::AgentSpec& agent, const Context& context) {
   std::vector<UserLine> lines = lines_of(agent, context);
   std::erase_if(lines, [](const UserLine& one) { return !one.sandbox->is_off; });
@@ -380,7 +402,10 @@ std::vector<agent::Leftover> UserPlaces::tidy_up() {
 Unconfined look_at_unconfined(const agent::AgentSpec& agent,
                               const Context& context,
                               const OtherAgents& others) {
-  Unconfined found;
+  Unconfined found{.mistakes = mistakes_in_own_places(agent, context)};
+  if (!found.mistakes.empty()) {
+    return found;
+  }
   const std::vector<UserLine> lines = lines_outside(agent, context);
   const auto opened = rules_beside(lines, agent, context, others);
   if (!opened) {

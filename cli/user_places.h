@@ -81,8 +81,9 @@ class UserPlaces {
 };
 
 // Commands that run outside of the sandbox and name what tools can write, also those of other
-// agents: who writes there would say what runs. config.invalid; sandbox.setup. What such a command
-// is not given for that reason, of its `env` and of the agent file's folder, is warned of.
+// agents: who writes there would say what runs. config.invalid; sandbox.setup, also of what any
+// command's own `sandbox` opens. What such a command is not given for that reason, of its `env` and
+// of the agent file's folder, is warned of.
 struct Unconfined {
   std::vector<agent::Error> mistakes;
   std::vector<agent::Warning> warnings;
