@@ -176,6 +176,11 @@ class StepCheck {
     if (path.name == "item") {
       return of_item(step, path);
     }
+    if (path.name == "prompt" && !path.parts.empty()) {
+      add(step,
+          fmt::format("`{}`: the flow's `prompt` is a text", agent::one_line(path.shown(), 100)),
+          "`prompt` alone is all of it");
+    }
     if (path.name == "prompt") {
       return {.type = {.kinds = ValueType::k_text | ValueType::k_null}};
     }

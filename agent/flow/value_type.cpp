@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <string_view>
 #include <utility>
 
@@ -179,27 +180,50 @@ class ExpressionType {
     const auto both = static_cast<std::uint8_t>(left->kinds & right->kinds);
     if (node.kind != Operator::equal && node.kind != Operator::unequal) {
       return (both & (ValueType::k_number | ValueType::k_text)) != 0
-                 ? Known(truth())
+                 ? Known(of_all_pairs(*left,
+                                      *right,
+                                      [&](const Json& one, const Json& other) {
+                                        return holds_in_order(node.kind, one, other);
+                                      }))
                  : mistake(node, *left, *right, "only numbers or texts are less or greater");
     }
     const bool is_about_null = left->is_only(nullptr) || right->is_only(nullptr);
     if (both == 0 && !is_about_null) {
       return mistake(node, *left, *right, "they are never equal");
     }
-    return equality(*left, *right, node.kind == Operator::equal);
+    return of_all_pairs(*left, *right, [&](const Json& one, const Json& other) {
+      return is_same_value(one, other) == (node.kind == Operator::equal);
+    });
   }
 
-  static ValueType equality(const ValueType& left, const ValueType& right, bool wanted) {
+  // As the values are compared when it runs.
+  static bool holds_in_order(Operator kind, const Json& left, const Json& right) {
+    const bool are_numbers = is_number(left) && is_number(right);
+    if (!are_numbers && !(left.is_string() && right.is_string())) {
+      return false;
+    }
+    const std::strong_ordering order =
+        are_numbers ? compare_numbers(left, right)
+                    : left.get_ref<const std::string&>() <=> right.get_ref<const std::string&>();
+    return kind == Operator::less      ? order < 0
+           : kind == Operator::at_most ? order <= 0
+           : kind == Operator::greater ? order > 0
+                                       : order >= 0;
+  }
+
+  // Known where it is the same for each that they may be.
+  static ValueType of_all_pairs(const ValueType& left, const ValueType& right, const auto& holds) {
     if (!left.values || !right.values) {
       return truth();
     }
-    std::size_t equal = 0;
+    std::size_t holding = 0;
     for (const Json& one : *left.values) {
-      equal += static_cast<std::size_t>(std::ranges::count_if(
-          *right.values, [&](const Json& other) { return is_same_value(one, other); }));
+      holding += static_cast<std::size_t>(std::ranges::count_if(
+          *right.values, [&](const Json& other) { return holds(one, other); }));
     }
-    const bool is_single = left.values->size() == 1 && right.values->size() == 1;
-    return equal == 0 ? truth(!wanted) : is_single ? truth(wanted) : truth();
+    return holding == 0                                            ? truth(false)
+           : holding == left.values->size() * right.values->size() ? truth(true)
+                                                                   : truth();
   }
 
   std::unexpected<std::string> mistake(const Expression::Node& node,

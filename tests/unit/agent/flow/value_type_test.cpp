@@ -83,7 +83,13 @@ TEST_CASE("value type: what decides itself") {
   CHECK(said_of("not (well == 0)") == "never");
   CHECK(said_of("not (well != 0)") == "always");
   CHECK(said_of("false") == "never");
-  CHECK(said_of("'a' < 'b'") == "true or false");
+  CHECK(said_of("'a' < 'b'") == "always");
+  CHECK(said_of("well > 0") == "never");
+  CHECK(said_of("well >= 0") == "always");
+  CHECK(said_of("0 < well") == "never");
+  CHECK(said_of("state > 'open'") == "never");
+  CHECK(said_of("state >= 'open'") == "true or false");
+  CHECK(said_of("count > 3") == "true or false");
 }
 
 TEST_CASE("value type: of a path alone") {
