@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <re2/re2.h>
 
 #include <algorithm>
 
@@ -99,8 +100,10 @@ bool is_loopback(const Url& url) {
 }
 
 Result<Url> check_address(std::string_view text, std::string_view what, const Url& server) {
+  // Nothing else stands in a URL, and a browser's starter may be a shell script.
+  static const re2::RE2 characters(R"([A-Za-z0-9._~:/?@!&*+,;=%\[\]-]*)");
   auto url = parse_url(text);
-  if (!url || text.contains('#')) {
+  if (!url || !re2::RE2::FullMatch(text, characters)) {
     return agent::fail(
         Code::mcp_auth,
         fmt::format("{} is not an address that can be asked: {}", what, shown(text)));
