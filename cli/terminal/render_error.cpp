@@ -162,7 +162,7 @@ std::string provider_facts(const agent::Error& error) {
   if (error.attempts > 0) {
     facts.push_back(fmt::format("{} attempt{}", error.attempts, error.attempts == 1 ? "" : "s"));
   }
-  if (error.retry_after) {
+  if (error.retry_after > agent::Milliseconds{0}) {
     facts.push_back("try again in " + agent::format_duration(*error.retry_after));
   }
   return fmt::format("{}", fmt::join(facts, ", "));

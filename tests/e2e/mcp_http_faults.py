@@ -704,7 +704,7 @@ ROWS = {
     "redirects to a path": dict(code=69, check=lambda row: None if f"to http://127.0.0.1:{SERVERS[row.behaviour].server_port}/v2/mcp" in row.said
                                 else f"it says {row.said}"),
     "redirects to a host": dict(code=69, said="sends the request to http://127.0.0.2:9/mcp"),
-    "wants a login": dict(code=77, said="wants a login", check=times("tools/list", 0)),
+    "wants a login": dict(code=77, said="wants a login: who are you?", check=times("tools/list", 0)),
     "streams its answers": dict(GOOD, output="7 of 8: going"),
     "leaves out the end of its last event": dict(GOOD),
     "drips comments in a call": dict(calls=["f"], results=["has neither answered nor reported progress for 700ms"], check=is_cut,

@@ -129,6 +129,13 @@ std::string address_in(std::string_view location, const std::string& url) {
   return endpoint_of(url, location).value_or(std::string(location));
 }
 
+// ": the key has expired"; empty: it says nothing.
+std::string words_of(const HttpResponse& response) {
+  const auto said = error_in(response);
+  const std::string_view words = said ? said->error_message : agent::trimmed(response.body);
+  return agent::is_blank(words) ? "" : ": " + shown(words);
+}
+
 Error refusal_of(const HttpResponse& response, const std::string& url) {
   Error error = transport_error(fmt::format("answers with HTTP status {}", response.status));
   error.http_status = response.status;
@@ -143,12 +150,10 @@ Error refusal_of(const HttpResponse& response, const std::string& url) {
         fmt::format(" and sends the request to {}",
                     shown(address_in(agent::header(response.headers, "location"), url)));
     error.help = "No redirect is followed. Write that address as `url`, if you trust it.";
-  } else if (const auto said = error_in(response)) {
-    error.message += ": " + shown(said->error_message);
-  } else if (!agent::is_blank(response.body)) {
-    error.message += ": " + shown(agent::trimmed(response.body));
+  } else {
+    error.message += words_of(response);
   }
-  if (error.retry_after) {
+  if (error.retry_after > Milliseconds{0}) {
     error.message +=
         fmt::format("; it may be asked again in {}", agent::format_duration(*error.retry_after));
   }
@@ -467,12 +472,13 @@ Result<HttpResponse> HttpTransport::exchange(agent::HttpRequest request,
     if (is_farewell || !is_about_rights(response.status) || endpoint_.authorizer == nullptr) {
       return response;
     }
-    TRY_ASSIGN(const bool may_succeed,
-               endpoint_.authorizer->challenged(response.status,
-                                                agent::header(response.headers, "www-authenticate"),
-                                                authorization,
-                                                stop));
+    auto may_succeed = endpoint_.authorizer->challenged(
+        response.status, agent::header(response.headers, "www-authenticate"), authorization, stop);
     if (!may_succeed) {
+      may_succeed.error().message += words_of(response);
+      return agent::fail(std::move(may_succeed).error());
+    }
+    if (!*may_succeed) {
       return response;
     }
   }
