@@ -1,5 +1,7 @@
 #include "tools/hooks/script_files.h"
 
+#include "agent/environment.h"
+#include "agent/secrets/guess_words.h"
 #include "agent/text.h"
 #include "tools/hooks/shell_built_ins.h"
 #include "tools/permissions/interpreter_options.h"
@@ -14,7 +16,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
+#include <optional>
 #include <ranges>
 #include <set>
 #include <span>
@@ -93,9 +97,8 @@ class ScriptReader {
     if (!script.unclear.empty()) {
       unclear(script.unclear.front());
     }
-    for (const ShellCommand& one : script.commands) {
-      read_command(one);
-    }
+    static const RE2 again(R"(\b(?:for|while|until|select|case|function)\b|\(\s*\))");
+    read_commands(script, !RE2::PartialMatch(rest, again));
     if (std::string why = changes_names(script, environment_); !why.empty()) {
       unclear(std::move(why));
     }
@@ -131,6 +134,113 @@ class ScriptReader {
       RE2::GlobalReplace(&line, home, place_.home.native());
       line = with_home(std::move(line), place_.home);
     }
+    if (place_.has_all_variables) {
+      fill_in_variables(line);
+    }
+  }
+
+  // By their values, where the line only reads them.
+  void fill_in_variables(std::string& line) const {
+    static const RE2 variable(
+        R"((\\?)\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\}))");
+    static const RE2 reads_a_script(R"((?:^|[\s;&|({])(?:\.|source|eval)\s)");
+    static const RE2 says_a_word(
+        R"(\$\((?:nproc|date(?: -u)?(?: \+[%A-Za-z0-9_-]+)?|uname(?: -[a-z]+)?|git rev-parse(?: --short)? HEAD)\))");
+    RE2::GlobalReplace(&line, says_a_word, "0");
+    if (RE2::PartialMatch(line, reads_a_script)) {
+      return;  // that may set them
+    }
+    std::string filled;
+    re2::StringPiece rest(line);
+    re2::StringPiece found[4];
+    while (variable.Match(rest, 0, rest.size(), RE2::UNANCHORED, found, 4)) {
+      const std::string name(found[2].empty() ? found[3] : found[2]);
+      filled.append(rest.data(), found[0].data());
+      const auto value = found[1].empty() ? value_in(name, line) : std::nullopt;
+      filled += value.value_or(std::string(found[0]));
+      rest.remove_prefix(static_cast<std::size_t>(found[0].end() - rest.data()));
+    }
+    line = filled.append(rest.data(), rest.size());
+  }
+
+  // nullopt: the line, or the shell by itself, may give it another one.
+  std::optional<std::string> value_in(const std::string& name, std::string_view line) const {
+    static const RE2 own_of_shells(
+        "BASH.*|COMP_.*|DIRSTACK|EPOCH.*|EUID|FUNCNAME|GROUPS|HISTCMD|HOSTNAME|HOSTTYPE|IFS|"
+        "LINENO|MACHTYPE|MAPFILE|OLDPWD|OPTARG|OPTERR|OPTIND|OSTYPE|PIPESTATUS|PPID|PS[0-4]|PWD|"
+        "RANDOM|REPLY|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID|_");
+    const bool is_small = std::ranges::none_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });
+    if (is_small || RE2::FullMatch(name, own_of_shells) || is_more_than_read(name, line)) {
+      return std::nullopt;
+    }
+    if (agent::is_secret_name(name)) {
+      return "secret";  // no file's name, and nobody is to read it in a message
+    }
+    std::string value(agent::value_of(environment_, name));
+    return value.empty() || is_plain(value) ? std::optional(std::move(value)) : std::nullopt;
+  }
+
+  // Whether its name stands anywhere but as `$NAME` and `${NAME}`.
+  static bool is_more_than_read(std::string_view name, std::string_view line) {
+    const auto is_part = [](char c) {
+      return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+    };
+    for (std::size_t at = line.find(name); at != line.npos; at = line.find(name, at + 1)) {
+      const std::string_view before = line.substr(0, at);
+      const std::string_view behind = line.substr(at + name.size());
+      if ((!before.empty() && is_part(before.back())) ||
+          (!behind.empty() && is_part(behind.front()))) {
+        continue;  // of another one
+      }
+      const bool is_read =
+          before.ends_with('$') || (before.ends_with("${") && behind.starts_with('}'));
+      if (!is_read && !keeps_its_value(name, behind)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // `="$NAME"`, behind its name.
+  static bool keeps_its_value(std::string_view name, std::string_view behind) {
+    static const RE2 itself(R"re(="?\$\{?([A-Za-z0-9_]+)\}?"?(?:[\s;&|]|$))re");
+    re2::StringPiece value;
+    re2::StringPiece rest(behind);
+    return RE2::Consume(&rest, itself, &value) && std::string_view(value) == name;
+  }
+
+  // Where a `cd` in the middle has gone on or not: what stands behind it is looked for in both
+  // folders. With `may_turn`, each command runs once at most.
+  void read_commands(const ShellScript& script, bool may_turn) {
+    const fs::path begin = directory_;
+    auto* const found = found_;
+    std::vector<fs::path> folders{begin};
+    for (const ShellCommand& one : script.commands) {
+      const auto turned = may_turn ? turned_to(one) : std::nullopt;
+      for (const fs::path& folder : folders) {
+        directory_ = folder;
+        found_ = folder == begin ? found : &scripts_.more;
+        turned ? add_all(*turned) : read_command(one);
+      }
+      for (std::size_t at = 0, all = folders.size(); turned && at < all; ++at) {
+        folders.push_back((folders[at] / *turned).lexically_normal());
+      }
+      if (folders.size() > k_most_folders) {
+        unclear("it changes the folder too often");
+        break;
+      }
+    }
+    directory_ = begin;
+    found_ = found;
+  }
+
+  // `cd FOLDER`; nullopt: it is none, or another one.
+  static std::optional<std::string> turned_to(const ShellCommand& one) {
+    const bool is_turn = !one.words.empty() && (one.words[0] == "cd" || one.words[0] == "chdir");
+    const std::size_t at = one.words.size() > 1 && one.words[1] == "--" ? 2 : 1;
+    const bool is_plain_turn = is_turn && one.words.size() == at + 1 && is_plain(one.words[at]) &&
+                               !one.words[at].starts_with('-') && one.assignments.empty();
+    return is_plain_turn ? std::optional(one.words[at]) : std::nullopt;
   }
 
   // Where the folder that a `cd` names is not there, the rest goes on in the one before.
@@ -214,12 +324,13 @@ class ScriptReader {
       read_assignment(word, name != "export");
     }
     const bool only_compares = name == "test" || name == "[";  // its options name no files
+    const std::size_t data = takes_text ? 1 : where_data_begins(one.words);
     for (std::size_t at = 0; at < one.words.size(); ++at) {
       const std::string& word = one.words[at];
       if (!only_compares || !word.starts_with('-')) {
         add_all(word);
       }
-      if (has_unknown(word) && !takes_text && at > 0) {
+      if (has_unknown(word) && !takes_text && at > 0 && at < data) {
         unclear(fmt::format("`{}` is told what only a running shell knows", name));
       }
       if (at > 0 && !takes_text) {
@@ -274,6 +385,27 @@ class ScriptReader {
                           [&](const std::string& text) { read_possible_line(text, false); });
   }
 
+  // What stands behind a script that is known is told to that; the number of the words: none is.
+  static std::size_t where_data_begins(std::span<const std::string> words) {
+    const std::string_view name = words.empty() ? std::string_view() : base_name(words.front());
+    const auto behind = [&](std::size_t script) {
+      const auto told = words.first(std::min(script + 1, words.size()));
+      return std::ranges::any_of(told, has_unknown) ? words.size() : told.size();
+    };
+    if (is_shell(name)) {
+      const ToldShell told = told_shell(words);
+      const bool has_script = told.is_understood && !told.has_line && !told.reads_input;
+      return has_script ? behind(told.at) : words.size();
+    }
+    if (const Interpreter* const interpreter = find_interpreter(name)) {
+      const ToldProgram told = told_program(*interpreter, words);
+      return told.what == ToldProgram::What::script ? behind(told.at) : words.size();
+    }
+    const bool is_own = !words.empty() && words.front().contains('/') &&
+                        !words.front().starts_with('/') && !starts_the_rest(name);
+    return is_own ? behind(0) : words.size();
+  }
+
   // `python3 SCRIPT`, `make -f SCRIPT`.
   void add_scripts(const ShellCommand& one) {
     constexpr auto k_take_scripts =
@@ -320,7 +452,7 @@ class ScriptReader {
     const auto is_one = [](const std::string& word) { return is_shell(base_name(word)); };
     const bool is_read =
         one.words.empty() || one.words.front() == "eval" || std::ranges::any_of(one.words, is_one);
-    if (is_read || !started_.insert(one.words).second) {
+    if (is_read || !started_.insert({directory_, one.words}).second) {
       return;
     }
     const Started started = started_by(one);
@@ -640,21 +772,31 @@ class ScriptReader {
   // Also what stands in the middle of a word: of an option, of a line in some language.
   void add_all(const std::string& word) {
     add(word);
-    for (std::size_t at = 2; word.starts_with('-') && at < std::min<std::size_t>(word.size(), 8);
-         ++at) {
-      add(word.substr(at));  // `-fX`, `-nfX`
-    }
-    if (!is_plain(word) || word.find_first_of("=:,") != std::string::npos) {
+    add_behind_option(word);
+    static const RE2 name("[A-Za-z0-9_./%+~-]*");
+    if (!RE2::FullMatch(word, name)) {
       add_parts(word);
     }
   }
 
+  void add_behind_option(const std::string& word) {
+    for (std::size_t at = 2; word.starts_with('-') && at < std::min<std::size_t>(word.size(), 8);
+         ++at) {
+      add(word.substr(at));  // `-fX`, `-nfX`
+    }
+  }
+
+  // With and without `@` in them: `@FILE` is how many programs are told of one.
   void add_parts(const std::string& text) {
     static const RE2 name("([A-Za-z0-9_.@%+-]*[./][A-Za-z0-9_./@%+-]*)");
-    re2::StringPiece rest(text);
-    std::string found;
-    while (RE2::FindAndConsume(&rest, name, &found)) {
-      add(found);
+    static const RE2 behind_a_sign("([A-Za-z0-9_.%+-]*[./][A-Za-z0-9_./%+-]*)");
+    static const RE2 by_scheme("file[a-z]*://([A-Za-z0-9_.%+-][A-Za-z0-9_./%+-]*)");
+    for (const RE2* pattern : {&name, &behind_a_sign, &by_scheme}) {
+      re2::StringPiece rest(text);
+      for (std::string found; RE2::FindAndConsume(&rest, *pattern, &found);) {
+        add(found);
+        add_behind_option(found);
+      }
     }
   }
 
@@ -664,7 +806,8 @@ class ScriptReader {
   Scripts& scripts_;
   std::vector<fs::path>* found_ = &scripts_.files;  // where what is there is noted
   int depth_ = 0;
-  std::set<std::vector<std::string>> started_;  // of read_started(): what was looked at
+  // Of read_started(): what was looked at, and where.
+  std::set<std::pair<fs::path, std::vector<std::string>>> started_;
 };
 
 }  // namespace

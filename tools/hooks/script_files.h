@@ -18,6 +18,7 @@ struct CommandPlace {
   std::filesystem::path home;
   std::vector<std::filesystem::path> search_path = {};  // of named_programs(): folders of PATH
   agent::Environment environment = {};                  // the command's: module_files() has which
+  bool has_all_variables = false;                       // what is not in there is not set
 };
 
 // Python, as a line starts it.

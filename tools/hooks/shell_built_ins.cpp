@@ -49,8 +49,8 @@ constexpr auto k_built_ins = std::to_array<BuiltIn>({
     {"break", harmless},
     {"bye", harmless},
     {"caller", harmless},
-    {"cd", other},
-    {"chdir", other},
+    {"cd", harmless},  // for names: where files are looked for is read elsewhere
+    {"chdir", harmless},
     {"compgen", other},
     {"complete", other},
     {"compopt", other},

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <set>
 
 TEST_CASE("script files: the files that a command line names", "[tools]") {
   const tests::FileFolder folder;
@@ -88,7 +89,7 @@ TEST_CASE("script files: a line is understood whole, or it says why it is not", 
       {"\n cd hooks \n\nsh policy.sh\n", "policy.sh"},
       {"cd hooks && \\\nsh policy.sh", "policy.sh"},
       {"true\ncd hooks\nsh policy.sh", "", false},
-      {"cd hooks # here\nsh policy.sh", "", false},
+      {"cd hooks # here\nsh policy.sh", ""},
       {"env -C hooks sh policy.sh", "policy.sh"},
       {"env --chdir=hooks ./policy.sh", "policy.sh"},
       {"timeout 9 sh -c 'cd hooks; sh policy.sh'", "policy.sh"},
@@ -112,8 +113,8 @@ TEST_CASE("script files: a line is understood whole, or it says why it is not", 
       {"PATH=hooks policy.sh", "", false},
       {"PYTHONPATH=hooks python3 -m policy", "", false},
       {"export PATH=hooks; policy.sh", "", false},
-      {"(cd hooks && ./policy.sh)", "", false},
-      {"true; cd hooks; ./policy.sh", "", false},
+      {"(cd hooks && ./policy.sh)", ""},
+      {"true; cd hooks; ./policy.sh", ""},
       {"sh -c \"$LINE\"", "", false},
       {"sh -c 'sh $0' hooks/policy.sh", "policy.sh", false},
       {"sh <<E\nhooks/policy.sh\nE", "policy.sh", false},
@@ -384,4 +385,122 @@ TEST_CASE("script files: what is to be run, there or not, is told apart from wha
   CHECK(to_run("[ -f .env ] && . ./.env; bash <t") == ".env t");
   CHECK(to_run("sh ../late.sh; timeout 9 python3 -B p; python3 -m build") == "../late.sh p");
   CHECK(to_run("BASH_ENV=t bash -c true; make -f m; docker rm -f app") == "t m");
+}
+
+TEST_CASE("script files: what stands behind a sign or a scheme is named", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("args", "");
+  const tools::CommandPlace place{.directory = folder.path(), .home = {}};
+  const auto is_named = [&](std::string_view line, std::string_view name) {
+    const tools::Scripts scripts = tools::read_scripts(line, place);
+    const auto holds = [&](const std::vector<std::filesystem::path>& files) {
+      return std::ranges::find(files, folder.path() / name) != files.end();
+    };
+    return holds(scripts.files) || holds(scripts.more);
+  };
+  for (const char* line : {"curl -d @x.json http://h",
+                           "curl -d@x.json http://h",
+                           "curl -F f=@x.json http://h",
+                           "gcc @./x.json",
+                           "aws --cli-input-json file://x.json",
+                           "aws --body fileb://x.json",
+                           "docker run -vx.json:/a i",
+                           "bash -c 'cat {x.json,y.json}'"}) {
+    INFO(line);
+    CHECK(is_named(line, "x.json"));
+  }
+  CHECK(is_named("gcc @args.d/x", "args.d/x"));
+  CHECK_FALSE(is_named("curl https://h/x.json", "x.json"));
+  CHECK_FALSE(is_named("curl https://h/x.json", "h/x.json"));
+}
+
+TEST_CASE("script files: variables that a line only reads have their values", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("t.sh", "");
+  const tools::CommandPlace place{
+      .directory = folder.path(),
+      .home = {},
+      .environment = {{"T", "t.sh"}, {"SHA", "abc"}, {"MSG", "two words"}, {"API_KEY", "t.sh"}},
+      .has_all_variables = true};
+  struct Row {
+    const char* line;
+    bool is_clear;
+    bool is_run;  // t.sh
+  };
+  const std::vector<Row> rows{
+      {"docker build -t \"x:$SHA\" .", true, false},
+      {"docker build -t \"x:${NOT_SET}\" .", true, false},
+      {"sh \"$T\"", true, true},
+      {"sh ${T}", true, true},
+      {"bash -c 'sh $T'", true, true},
+      {"T=$(cat list); sh \"$T\"", false, false},
+      {"read T <list; sh \"$T\"", false, false},
+      {"sh \"${T:=other}\"", false, false},
+      {": ${T:=other}; sh \"$T\"", false, false},
+      {". ./set.sh; sh \"$T\"", false, false},
+      {"docker build -t \"$MSG\" .", false, false},
+      {"sh \"$RANDOM\"", false, false},
+      {"docker run -e SHA=\"$SHA\" i", true, false},
+      {"docker run -e SHA=\"$SHA$(cat x)\" i", false, false},
+      {"docker run -e SHA=$SHA2 \"$SHA\"", false, false},
+      {"make -j\"$(nproc)\"", true, false},
+      {"git commit -am \"of $(date -u +%F)\"", true, false},
+      {"docker build -t \"x:$(git rev-parse --short HEAD)\" .", true, false},
+      {"git commit -m \"$(date -f x)\"", false, false},
+      {"sh \"$x\"", false, false},
+      {"curl -H \"Authorization: $API_KEY\" http://h", true, false},
+      {"sh \\$T", true, false},
+  };
+  for (const Row& row : rows) {
+    const tools::Scripts scripts = tools::read_scripts(row.line, place);
+    INFO(row.line << ": " << scripts.unclear);
+    CHECK(scripts.unclear.empty() == row.is_clear);
+    CHECK((std::ranges::find(scripts.run, folder.path() / "t.sh") != scripts.run.end()) ==
+          row.is_run);
+  }
+  tools::CommandPlace hook = place;
+  hook.has_all_variables = false;  // it is told others, too
+  CHECK_FALSE(tools::read_scripts("sh \"$T\"", hook).unclear.empty());
+}
+
+TEST_CASE("script files: what a script is told is not what is run", "[tools]") {
+  const tests::FileFolder folder;
+  const tools::CommandPlace place{.directory = folder.path(), .home = {}};
+  const auto is_clear = [&](std::string_view line) {
+    return tools::read_scripts(line, place).unclear.empty();
+  };
+  CHECK(is_clear("bash ci/deploy.sh \"$(cat target)\""));
+  CHECK(is_clear("sh -e ci/deploy.sh dist/*"));
+  CHECK(is_clear("./build.sh \"$1\""));
+  CHECK(is_clear("python3 build.py \"$(date)\""));
+  CHECK_FALSE(is_clear("bash \"$(cat target)\" ci/deploy.sh"));
+  CHECK_FALSE(is_clear("bash -$x ci/deploy.sh"));
+  CHECK_FALSE(is_clear("bash -s \"$(cat target)\""));
+  CHECK_FALSE(is_clear("./sh \"$(cat target)\""));
+  CHECK_FALSE(is_clear("./env \"$(cat target)\""));
+  CHECK_FALSE(is_clear("docker \"$(cat target)\""));
+  CHECK_FALSE(is_clear("./python3 -c \"$(cat target)\""));
+}
+
+TEST_CASE("script files: behind a `cd` in the middle names are looked for in both folders",
+          "[tools]") {
+  const tests::FileFolder folder;
+  const tools::CommandPlace place{.directory = folder.path(), .home = {}};
+  const auto to_run = [&](std::string_view line) {
+    const tools::Scripts scripts = tools::read_scripts(line, place);
+    std::set<std::string> names;
+    for (const auto& file : scripts.to_run) {
+      names.insert(file.lexically_relative(folder.path()).string());
+    }
+    return scripts.unclear.empty() ? names : std::set<std::string>{"unclear"};
+  };
+  using Names = std::set<std::string>;
+  CHECK(to_run("make; cd web && ./t.sh") == Names{"t.sh", "web/t.sh"});
+  CHECK(to_run("(cd web && ./t.sh); sh u.sh") == Names{"t.sh", "web/t.sh", "u.sh", "web/u.sh"});
+  CHECK(to_run("set -e; cd a; cd ../b; ./t.sh") == Names{"t.sh", "a/t.sh", "b/t.sh", "../b/t.sh"});
+  CHECK(to_run("make; cd \"$x\"; ./t.sh") == Names{"unclear"});
+  CHECK(to_run("make; cd -; ./t.sh") == Names{"unclear"});
+  CHECK(to_run("make; pushd web; ./t.sh") == Names{"unclear"});
+  CHECK(to_run("for i in 1 2; do cd web; ./t.sh; done") == Names{"unclear"});
+  CHECK(to_run("f() { cd web; ./t.sh; }; f; f") == Names{"unclear"});
 }
