@@ -6,9 +6,17 @@
 #include "cli/commands/commands.h"
 #include "cli/user_places.h"
 
+#include <filesystem>
+#include <string>
 #include <vector>
 
 namespace cli {
+
+struct NamedFiles {
+  std::vector<std::filesystem::path> run;    // by the line, a shell or an interpreter
+  std::vector<std::filesystem::path> other;  // beside these
+};
+NamedFiles files_named(const std::string& command, const Context& context);
 
 // Whether the flow's commands have what an agent that can write has not. `all` are those of the
 // outermost flow.

@@ -1,6 +1,5 @@
 #include "cli/flow_files.h"
 
-#include "agent/environment.h"
 #include "cli/agent_choice.h"
 #include "cli/agents_at_work.h"
 #include "cli/flow_commands.h"
@@ -10,7 +9,6 @@
 #include "config/load.h"
 #include "config/test_case.h"
 #include "tools/hooks/obeyed_files.h"
-#include "tools/hooks/script_files.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -28,33 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t k_most_read_of_next_agents = 1U << 20;  // bytes
 
-struct NamedFiles {
-  std::vector<fs::path> run;    // by the line, a shell or an interpreter
-  std::vector<fs::path> other;  // beside these
-};
-
-NamedFiles files_named(const std::string& command, const Context& context) {
-  tools::Scripts named = tools::read_scripts(command,
-                                             {.directory = context.cwd,
-                                              .home = agent::value_of(context.environment, "HOME"),
-                                              .environment = context.environment});
-  NamedFiles files{.run = std::move(named.modules), .other = std::move(named.files)};
-  std::ranges::move(named.to_run, std::back_inserter(files.run));
-  std::ranges::move(named.run, std::back_inserter(files.run));
-  std::ranges::move(named.more, std::back_inserter(files.other));
-  std::erase_if(files.other, [&](const fs::path& file) {
-    return std::ranges::find(files.run, file.native(), &fs::path::native) != files.run.end();
-  });
-  return files;
-}
-
-fs::path file_of_flow(const agent::AgentSpec& flow) {
-  const fs::path file = agent::file_of(flow);
-  std::error_code error;
-  fs::path real = fs::weakly_canonical(file, error);
-  return error ? file : real;
-}
-
 void add_all(std::vector<fs::path> paths, Obeyed& files) {
   for (fs::path& path : paths) {
     files.push_back({.path = std::move(path)});
@@ -71,7 +42,7 @@ void add_commands(const agent::AgentSpec& flow,
       NamedFiles named = files_named(step.command, context);
       cli::add_all(std::move(named.run), files);
       for (fs::path& path : named.other) {
-        files.push_back({.path = std::move(path), .flow = file_of_flow(flow)});
+        files.push_back({.path = std::move(path), .is_only_named = true});
       }
     }
   }
@@ -165,10 +136,9 @@ std::vector<fs::path> paths_of(const Obeyed& files) {
   return paths;
 }
 
-std::vector<fs::path> paths_for_commands_of(const agent::AgentSpec& flow, const Obeyed& files) {
+std::vector<fs::path> paths_for_commands(const Obeyed& files) {
   Obeyed others = files;
-  std::erase_if(others,
-                [own = file_of_flow(flow)](const ObeyedFile& one) { return one.flow == own; });
+  std::erase_if(others, &ObeyedFile::is_only_named);
   return paths_of(others);
 }
 
@@ -215,90 +185,6 @@ std::vector<fs::path> obeyed_by_hand(const agent::AgentSpec& whole, const Contex
   Obeyed files = obeyed_by_agent(whole, context);
   std::ranges::move(obeyed_by_next_agents(context), std::back_inserter(files));
   return paths_of(files);
-}
-
-WatchedCommands::WatchedCommands(const OtherAgents& all, const Context& context) {
-  if (std::ranges::none_of(all, is_confined_writer)) {
-    return;
-  }
-  for (const agent::AgentSpec* one : all) {
-    for (const agent::StepSpec& step : one->steps) {
-      if (!step.is_command() || !opens_more(*one, all)) {
-        continue;
-      }
-      Flow& flow = flows_[file_of_flow(*one)];
-      const NamedFiles files = files_named(step.command, context);
-      std::vector<fs::path>& named = flow.named[step.command];
-      for (const auto* some : {&files.run, &files.other}) {
-        for (const fs::path& file : *some) {
-          auto known = flow.files.find(file);
-          if (known == flow.files.end()) {  // else it is read already
-            known = flow.files.emplace(file, File{.watch = tools::FileWatch({file})}).first;
-          }
-          known->second.is_run = known->second.is_run || some == &files.run;
-          named.push_back(file);
-        }
-      }
-    }
-  }
-}
-
-WatchedCommands::Flow* WatchedCommands::find(const agent::AgentSpec& flow) {
-  const auto found = flows_.find(file_of_flow(flow));
-  return found == flows_.end() ? nullptr : &found->second;
-}
-
-fs::path WatchedCommands::begin(const agent::AgentSpec& flow, const std::string& command) {
-  const std::scoped_lock lock(mutex_);
-  Flow* const watched = find(flow);
-  if (watched == nullptr) {
-    return {};
-  }
-  const std::vector<fs::path>& named = watched->named[command];
-  for (const fs::path& name : named) {
-    const File& file = watched->files.at(name);
-    const bool is_being_made = file.makers > 0 && !file.is_run && !file.is_agent_beside;
-    if (!is_being_made && !file.watch.changed().empty()) {
-      return name;
-    }
-  }
-  for (const fs::path& name : named) {
-    File& file = watched->files.at(name);
-    file.is_agent_beside = (file.makers > 0 && file.is_agent_beside) || agents_ > 0;
-    ++file.makers;
-  }
-  return {};
-}
-
-void WatchedCommands::end(const agent::AgentSpec& flow, const std::string& command) noexcept try {
-  const std::scoped_lock lock(mutex_);
-  Flow* const watched = find(flow);
-  if (watched == nullptr) {
-    return;
-  }
-  for (const fs::path& name : watched->named[command]) {
-    File& file = watched->files.at(name);
-    if (--file.makers == 0 && !file.is_run && !file.is_agent_beside) {
-      file.watch = tools::FileWatch({name});
-    }
-  }
-} catch (const std::exception&) {
-  return;  // what it has made is then not what it was, and no command that names it is run
-}
-
-void WatchedCommands::begin_agent() {
-  const std::scoped_lock lock(mutex_);
-  ++agents_;
-  for (auto& [name, flow] : flows_) {
-    for (auto& [path, file] : flow.files) {
-      file.is_agent_beside = true;  // begin() of the first maker looks anew
-    }
-  }
-}
-
-void WatchedCommands::end_agent() {
-  const std::scoped_lock lock(mutex_);
-  --agents_;
 }
 
 }  // namespace cli

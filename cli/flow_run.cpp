@@ -11,6 +11,7 @@
 #include "cli/agents_at_work.h"
 #include "cli/find_run.h"
 #include "cli/flow_check.h"
+#include "cli/flow_commands.h"
 #include "cli/flow_files.h"
 #include "cli/flow_part.h"
 #include "cli/member_run.h"
@@ -45,24 +46,6 @@
 
 namespace cli {
 namespace {
-
-// Ends what begin() of a command began.
-struct CommandAtWork {
-  WatchedCommands& watched;
-  const agent::AgentSpec& flow;
-  const std::string& command;
-
-  ~CommandAtWork() { watched.end(flow, command); }
-};
-
-struct AgentAtWork {
-  explicit AgentAtWork(WatchedCommands& commands) : watched(commands) { watched.begin_agent(); }
-  AgentAtWork(const AgentAtWork&) = delete;
-  AgentAtWork& operator=(const AgentAtWork&) = delete;
-  ~AgentAtWork() { watched.end_agent(); }
-
-  WatchedCommands& watched;
-};
 
 namespace fs = std::filesystem;
 using agent::Code;
@@ -356,7 +339,9 @@ Result<void> FlowRun::open_workshop() {
   if (std::ranges::none_of(plan_.agent.steps, &agent::StepSpec::is_command)) {
     return {};
   }
-  std::vector<fs::path> obeyed = paths_for_commands_of(plan_.agent, obeyed_files());
+  std::vector<fs::path> obeyed = opens_more(plan_.agent, world_.others)
+                                     ? paths_for_commands(obeyed_files())
+                                     : paths_of(obeyed_files());
   if (journal_) {
     obeyed.push_back(fs::absolute(journal_file_) += "-journal");
   }
@@ -885,21 +870,37 @@ FlowRun::MemberEnd FlowRun::performed(const Assignment& work, agent::Cancellatio
   const auto failed = [](Error error) {
     return MemberEnd{.result = bare_result({.error = std::move(error)})};
   };
-  const agent::SystemClock clock;
-  const auto begin = clock.now();
   try {
+    const auto turn = begin_turn(work, stop);
+    if (!turn) {
+      return failed(turn.error());
+    }
+    if (!turn->is_held()) {
+      return MemberEnd{.result = bare_result(how_it_was_stopped(stop))};
+    }
     if (step_of(work.member).is_command()) {
-      auto end = run_command(work, stop);
-      MemberEnd done = end ? *std::move(end) : failed(std::move(end).error());
+      const agent::SystemClock clock;
+      const auto begin = clock.now();
+      MemberEnd end = run_command(work, stop);
       const auto measured = std::chrono::duration_cast<agent::Milliseconds>(clock.now() - begin);
-      done.result.duration_ms = io_->took(work.path, measured).count();
-      return done;
+      end.result.duration_ms = io_->took(work.path, measured).count();
+      return end;
     }
     auto result = run_agent(work, stop);
     return result ? MemberEnd{.result = *std::move(result)} : failed(std::move(result).error());
   } catch (const std::exception& exception) {
     return failed(agent::error_of(exception));
   }
+}
+
+// Held while it is at work; for a flow, its own members take theirs.
+Result<WatchedCommands::Turn> FlowRun::begin_turn(const Assignment& work,
+                                                  agent::Cancellation& stop) {
+  const agent::StepSpec& step = step_of(work.member);
+  if (step.is_command()) {
+    return world_.watched->begin_command(plan_.agent, step.command, stop.stop());
+  }
+  return world_.watched->begin_agent(plan_.members[work.member.step], stop.stop());
 }
 
 // Those of the flow that it is a step of, too.
@@ -914,10 +915,6 @@ Obeyed FlowRun::obeyed_files() const {
 Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation& stop) {
   const agent::flow::Task& task = work.task;
   TRY(check_task(step_of(work.member), task, plan_.members[work.member.step].agent));
-  std::optional<AgentAtWork> at_work;
-  if (!plan_.members[work.member.step].is_flow()) {  // else its agents are
-    at_work.emplace(*world_.watched);
-  }
   const bool has_prompt = !step_of(work.member).prompt.empty();
   const OutsideInput said{.prompt = has_prompt ? std::optional(task.prompt) : std::nullopt,
                           .parameters = {task.parameters.begin(), task.parameters.end()}};
@@ -956,22 +953,7 @@ Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation
       said);
 }
 
-Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::Cancellation& stop) {
-  const std::string& command = step_of(work.member).command;
-  const fs::path changed = world_.watched->begin(plan_.agent, command);
-  if (!changed.empty()) {
-    return agent::fail(
-        Code::sandbox_violation,
-        fmt::format("the command was not run: `{}`, which it names, is not what it was "
-                    "when the flow began",
-                    agent::one_line(changed.string(), 200)),
-        "look at the file; then begin the flow anew");
-  }
-  const CommandAtWork at_work{.watched = *world_.watched, .flow = plan_.agent, .command = command};
-  return run_unchanged(work, stop);
-}
-
-FlowRun::MemberEnd FlowRun::run_unchanged(const Assignment& work, agent::Cancellation& stop) {
+FlowRun::MemberEnd FlowRun::run_command(const Assignment& work, agent::Cancellation& stop) {
   const agent::StepSpec& step = step_of(work.member);
   tools::ProgramRunner& runner = *workshop_->runner_options({}).program_runner;
   const tools::UserPrograms programs{.folder = world_.context.cwd,

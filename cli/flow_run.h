@@ -20,6 +20,7 @@
 #include "cli/shared_sinks.h"
 #include "cli/tool_environment.h"
 #include "cli/user_places.h"
+#include "cli/watched_commands.h"
 #include "providers/resilience/model_states.h"
 #include "tools/process/supervisor.h"
 #include "tools/sandbox/policy.h"
@@ -97,10 +98,11 @@ class FlowRun {
   // On the thread of the member.
   MemberEnd perform(const Assignment& work, agent::Cancellation& stop);
   MemberEnd performed(const Assignment& work, agent::Cancellation& stop);
+  agent::Result<WatchedCommands::Turn> begin_turn(const Assignment& work,
+                                                  agent::Cancellation& stop);
   Obeyed obeyed_files() const;
   agent::Result<agent::RunResult> run_agent(const Assignment& work, agent::Cancellation& stop);
-  agent::Result<MemberEnd> run_command(const Assignment& work, agent::Cancellation& stop);
-  MemberEnd run_unchanged(const Assignment& work, agent::Cancellation& stop);
+  MemberEnd run_command(const Assignment& work, agent::Cancellation& stop);
 
   const agent::StepSpec& step_of(const Member& member) const {
     return plan_.agent.steps[member.step];

@@ -20,6 +20,7 @@
 #include "cli/shared_sinks.h"
 #include "cli/tool_environment.h"
 #include "cli/user_places.h"
+#include "cli/watched_commands.h"
 #include "providers/recording/run_io.h"
 #include "providers/registry.h"
 #include "tools/checks/checks.h"
@@ -121,6 +122,7 @@ class RunSession {
   agent::Result<void> open_toolbox();
   agent::Result<void> settle_servers();
   agent::Result<void> open_sub_agents(std::vector<tools::ConfiguredTool>& tools);
+  std::string asking_member() const;
   std::optional<agent::Error> killed() const;
   agent::Result<void> check_is_alive() const;
   std::vector<std::filesystem::path> kill_files() const;

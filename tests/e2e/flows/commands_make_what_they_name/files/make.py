@@ -1,0 +1,1 @@
+open('by_script.txt', 'w').write('2')
