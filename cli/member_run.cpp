@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -23,8 +24,10 @@ using agent::Result;
 
 // Whether there was something to be kept of it.
 bool has_come_to_something(const agent::RunResult& result) {
+  const bool had_members = std::ranges::any_of(
+      result.members, [](const agent::MemberResult& one) { return one.exit_code.has_value(); });
   return !result.run_id.empty() &&
-         (result.turns > 0 || !result.members.empty() || result.cost != agent::Money());
+         (result.turns > 0 || had_members || result.cost != agent::Money());
 }
 
 // Of a run that was begun, its record.
