@@ -63,6 +63,18 @@ ReadLock read_mcp_lock(const agent::AgentSpec& agent) {
   return lock;
 }
 
+Result<void> check_locks_nothing(const agent::AgentSpec& agent, const ReadLock& read) {
+  TRY_ASSIGN(const std::optional<tools::mcp::ToolLock> lock, read);
+  if (!lock || lock->servers.empty()) {
+    return {};
+  }
+  return agent::fail(Code::config_invalid,
+                     fmt::format("{} locks the server `{}`, and the agent has no MCP servers",
+                                 shown_lock_file(agent),
+                                 agent::one_line(lock->servers.begin()->first, 60)),
+                     "remove the file, or put the server back into `mcp_servers`");
+}
+
 Result<void> check_mcp_lock(const agent::AgentSpec& agent,
                             const ReadLock& read,
                             tools::mcp::Servers& servers,

@@ -170,6 +170,14 @@ agent::Result<tools::Permissions> compose(const agent::AgentSpec& agent,
 
 }  // namespace
 
+std::vector<std::string> names_in_rules(std::span<const agent::AgentSpec* const> agents) {
+  std::vector<std::string> names = tools::builtin_names();
+  for (const agent::AgentSpec* one : agents) {
+    add_names(*one, names);
+  }
+  return names;
+}
+
 agent::Result<void> check_rules(const agent::AgentSpec& agent, const Parsed& parsed) {
   agent::PermissionSpec ignored;
   return add_options(names_in_rules(agent), parsed, ignored);

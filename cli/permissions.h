@@ -10,6 +10,8 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace cli {
 
@@ -40,6 +42,9 @@ agent::Result<tools::Permissions> permissions_below(std::span<const agent::Agent
 agent::Result<void> check_rules_of_all(const agent::AgentSpec& agent,
                                        std::span<const agent::AgentSpec* const> below,
                                        const Parsed& parsed);
+
+// Of all these, as may_be_about() has them.
+std::vector<std::string> names_in_rules(std::span<const agent::AgentSpec* const> agents);
 
 // cli.usage where a rule of the options is none, as permissions_of().
 agent::Result<void> check_rules(const agent::AgentSpec& agent, const Parsed& parsed);

@@ -535,7 +535,7 @@ std::expected<Plan, std::vector<Error>> prepare_with(
         {.message = std::move(warning.message), .help = std::move(warning.help)});
   }
   plan.agent = std::move(*report.agent);
-  if (!plan.agent.mcp_servers.empty()) {
+  if (!plan.is_flow()) {
     plan.tool_lock = read_mcp_lock(plan.agent);
   }
   TRY_ASSIGN(plan.settings, std::move(settings));

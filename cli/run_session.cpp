@@ -483,7 +483,8 @@ Result<void> RunSession::open_workshop() {
                   .outputs = world_.outputs,
                   .obeyed = paths_of(obeyed_),
                   .is_attended = world_.progress != nullptr,
-                  .progress = world_.progress},
+                  .progress = world_.progress,
+                  .who = asking_member()},
                  world_.context,
                  world_.supervisor,
                  world_.redactor));
@@ -531,8 +532,13 @@ Result<void> RunSession::settle_permissions() {
        .lasting = [cwd = world_.context.cwd](
                       const std::string& rule) { return tools::lasting_rule(rule, cwd); },
        .progress = world_.progress,
-       .who = world_.above.empty() ? "" : plan_.agent.name});
+       .who = asking_member()});
   return {};
+}
+
+// For who is asked; empty: it is no member.
+std::string RunSession::asking_member() const {
+  return world_.path.empty() && !world_.above.empty() ? plan_.agent.name : world_.path;
 }
 
 Result<void> RunSession::open_io() {
@@ -580,6 +586,8 @@ Result<void> RunSession::open_toolbox() {
       return mcp_servers_->list_anew(stop);
     };
     std::ranges::copy(mcp_servers_->warnings(), std::back_inserter(plan_.warnings));
+  } else {
+    TRY(check_locks_nothing(plan_.agent, plan_.tool_lock));
   }
   TRY(open_sub_agents(tools));
   TRY_ASSIGN(toolbox_, tools::Runner::create(std::move(tools), std::move(options)));
@@ -686,6 +694,10 @@ void RunSession::tell_of_idle_rules() {
     }
   }
   std::ranges::move(mcp_servers_->idle_rules(rules), std::back_inserter(plan_.warnings));
+  if (world_.path.empty() && world_.above.empty()) {  // else a rule may be about another agent
+    std::ranges::move(mcp_servers_->idle_patterns(rules, names_in_rules(agents_at_work(plan_))),
+                      std::back_inserter(plan_.warnings));
+  }
 }
 
 // Of a server that is not there, nobody knows which tools it has.

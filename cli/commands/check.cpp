@@ -10,6 +10,7 @@
 #include "cli/flow_tree.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
+#include "cli/mcp_lock.h"
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
 #include "cli/plan.h"
@@ -25,6 +26,8 @@
 #include "config/replay_script.h"
 #include "providers/registry.h"
 #include "tools/hooks/idle_matchers.h"
+#include "tools/mcp/find_tools.h"
+#include "tools/mcp/read_resources.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -182,6 +185,7 @@ class Checker {
     check_matchers(agent, checked);
     check_sandbox(agent, checked);
     check_files(agent, checked);
+    check_lock(agent, checked);
     for (const agent::SubAgentSpec& sub : agent.sub_agents) {
       if (sub.agent) {
         check_agent(*sub.agent, checked);
@@ -371,13 +375,27 @@ class Checker {
     }
   }
 
-  // Those of an agent whose tools are all known here.
-  static void check_matchers(const agent::AgentSpec& agent, Checked& checked) {
-    if (!agent.mcp_servers.empty()) {
-      return;
+  static void check_lock(const agent::AgentSpec& agent, Checked& checked) {
+    const ReadLock lock = read_mcp_lock(agent);
+    const auto fits = !lock ? agent::Result<void>(std::unexpected(lock.error()))
+                      : agent.mcp_servers.empty() ? check_locks_nothing(agent, lock)
+                                                  : agent::Result<void>();
+    if (!fits) {
+      checked.errors.push_back(in_file(fits.error(), checked.file));
     }
+  }
+
+  // What its servers have is not known here.
+  static void check_matchers(const agent::AgentSpec& agent, Checked& checked) {
+    std::vector<std::string> unknown;
+    std::ranges::transform(agent.mcp_servers, std::back_inserter(unknown), [](const auto& server) {
+      return server.tool_prefix();
+    });
+    std::set<std::string> names = names_of_tools(agent);
+    names.insert(
+        {std::string(tools::mcp::k_tool_finder), std::string(tools::mcp::k_resource_reader)});
     for (agent::Warning& warning :
-         tools::idle_matchers(agent.hooks, agent.guardrails, names_of_tools(agent))) {
+         tools::idle_matchers(agent.hooks, agent.guardrails, names, unknown)) {
       checked.warnings.push_back(in_file({.code = Code::config_invalid,
                                           .message = std::move(warning.message),
                                           .help = std::move(warning.help)},

@@ -15,6 +15,7 @@
 #include "cli/mcp_lock.h"
 #include "cli/mcp_servers.h"
 #include "cli/open_sandbox.h"
+#include "cli/permissions.h"
 #include "cli/settings.h"
 #include "cli/signals.h"
 #include "cli/terminal/render_error.h"
@@ -533,8 +534,11 @@ std::vector<tools::mcp::ServerCheck> lock_checks(const Started& started,
 std::vector<tools::mcp::ServerCheck> rule_checks(const Started& started) {
   std::vector<tools::mcp::ServerCheck> checks;
   const agent::PermissionSpec& spec = started.agent.permissions;
+  const std::vector<std::string> names = names_in_rules(agents_at_work(*started.tree));
   for (const auto* rules : {&spec.allow, &spec.ask, &spec.deny}) {
-    for (agent::Warning& warning : started.servers->idle_rules(*rules)) {
+    auto idle = started.servers->idle_rules(*rules);
+    std::ranges::move(started.servers->idle_patterns(*rules, names), std::back_inserter(idle));
+    for (agent::Warning& warning : idle) {
       checks.push_back(
           {.name = "rule",
            .found = {},

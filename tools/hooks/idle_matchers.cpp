@@ -19,9 +19,11 @@ agent::Warning idle(std::string_view what, std::string_view key, std::string_vie
                                  what,
                                  key,
                                  agent::one_line(pattern, 100)),
-          .help =
-              "it is a regular expression over the whole name of a tool: `errand tools list "
-              "AGENT` and `errand mcp tools AGENT` have the names",
+          .help = fmt::format("it is a regular expression over the whole name of a tool{}: `errand "
+                              "tools list AGENT` and `errand mcp tools AGENT` have the names",
+                              pattern.ends_with("*") && !pattern.ends_with(".*")
+                                  ? ", in which `.*` stands for anything"
+                                  : ""),
           .kind = "idle_rule"};
 }
 
@@ -30,6 +32,9 @@ bool may_be_about(std::string_view pattern, std::string_view beginning) {
   pattern.remove_prefix(pattern.starts_with('^') ? 1 : 0);
   const std::size_t end = std::min(pattern.find_first_of("\\$.|?*+()[]{}"), pattern.size());
   std::string_view literal = pattern.substr(0, end);
+  if (end + 1 == pattern.size() && pattern[end] == '*' && literal == beginning) {
+    return false;  // written as for files: nothing but that letter may come more often
+  }
   if (end < pattern.size() && std::string_view("?*{").contains(pattern[end])) {
     literal.remove_suffix(literal.empty() ? 0 : 1);  // that letter may be missing
   }

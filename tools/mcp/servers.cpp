@@ -8,6 +8,7 @@
 #include "tools/mcp/read_resources.h"
 #include "tools/mcp/resource_list.h"
 #include "tools/mcp/server.h"
+#include "tools/permissions/permissions.h"
 #include "tools/permissions/text_pattern.h"
 
 #include <fmt/format.h>
@@ -508,6 +509,28 @@ std::vector<agent::Warning> Servers::idle_rules(
                                 rule.origin,
                                 agent::one_line(server->spec().name, 60),
                                 meant_among(word, candidates, prefix)),
+         .help = "`errand mcp tools AGENT` shows the names that rules are about",
+         .kind = "idle_rule"});
+  }
+  return warnings;
+}
+
+std::vector<agent::Warning> Servers::idle_patterns(std::span<const agent::PermissionRule> rules,
+                                                   std::vector<std::string> others) const {
+  for (const auto& server : servers_) {
+    std::erase(others, plain_name(server->spec().name, ""));
+  }
+  std::ranges::copy(names_of_tools(), std::back_inserter(others));
+  std::vector<agent::Warning> warnings;
+  for (const agent::PermissionRule& rule : rules) {
+    const std::string_view tool = std::string_view(rule.text).substr(0, rule.text.find('('));
+    if (TextPattern(tool).is_literal() || server_of_rule(tool) != nullptr ||
+        may_be_about(tool, others)) {
+      continue;
+    }
+    warnings.push_back(
+        {.message = fmt::format(
+             "the rule `{}` ({}) is about no tool", agent::one_line(rule.text, 100), rule.origin),
          .help = "`errand mcp tools AGENT` shows the names that rules are about",
          .kind = "idle_rule"});
   }

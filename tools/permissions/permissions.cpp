@@ -78,6 +78,7 @@ std::string named(std::string_view list, const agent::PermissionRule& rule) {
 }
 
 constexpr std::string_view k_of_servers = "mcp__";
+constexpr std::string_view k_finder = "find_tools";
 constexpr std::string_view k_resources = "mcp_resources";
 constexpr std::string_view k_other_name = "it has other names (hard links)";
 
@@ -125,10 +126,11 @@ bool may_begin_with(std::string_view tool, std::string_view beginning) {
          (literal.size() < tool.size() && beginning.starts_with(literal));
 }
 
+constexpr std::size_t k_longest = 45;  // longer names of servers' tools are cut
+
 Result<void> check_server(std::string_view rule,
                           std::string_view tool,
                           std::span<const std::string> tool_names) {
-  constexpr std::size_t k_longest = 45;  // longer names of tools are cut
   std::vector<std::string> known;
   bool is_about_one = tool_names.empty();
   for (const std::string& name : tool_names) {
@@ -194,6 +196,15 @@ struct Permissions::Call {
   }
 };
 
+bool may_be_about(std::string_view tool, std::span<const std::string> tool_names) {
+  const TextPattern pattern(tool);
+  const auto fits = [&](std::string_view name) {
+    return pattern.covers(name) || (name.starts_with(k_of_servers) && name.ends_with("__") &&
+                                    (name.size() > k_longest || may_begin_with(tool, name)));
+  };
+  return std::ranges::any_of(tool_names, fits) || fits(k_finder) || fits(k_resources);
+}
+
 Result<void> check_rule(std::string_view rule, std::span<const std::string> tool_names) {
   TRY_ASSIGN(const Parts parts, split(rule));
   const TextPattern tool(parts.tool);
@@ -204,8 +215,8 @@ Result<void> check_rule(std::string_view rule, std::span<const std::string> tool
         fmt::format("`{}` is not a rule: it holds a control character", agent::one_line(rule, 100)),
         "write it without; `?` stands for one character, `*` for any number of them");
   }
-  const bool is_of_servers = parts.tool.starts_with(k_of_servers) || parts.tool == "find_tools" ||
-                             parts.tool == k_resources;
+  const bool is_of_servers =
+      parts.tool.starts_with(k_of_servers) || parts.tool == k_finder || parts.tool == k_resources;
   if (parts.tool.starts_with(k_of_servers)) {
     TRY(check_server(rule, parts.tool, tool_names));
   }
@@ -223,6 +234,12 @@ Result<void> check_rule(std::string_view rule, std::span<const std::string> tool
         fmt::format("the rule `{}` names a tool that does not exist", agent::one_line(rule, 100)),
         meant ? fmt::format("did you mean `{}`?", *meant)
               : fmt::format("one of: {}", fmt::join(tool_names, ", ")));
+  }
+  if (!tool_names.empty() && !tool.is_literal() && !may_be_about(parts.tool, tool_names)) {
+    return fail(Code::config_invalid,
+                fmt::format("the rule `{}` is about no tool", agent::one_line(rule, 100)),
+                fmt::format("the names of tools: {}; `mcp__SERVER__*` are those of an MCP server",
+                            fmt::join(tool_names, ", ")));
   }
   const bool is_of_files =
       std::ranges::any_of(file_tools(), [&](std::string_view name) { return tool.covers(name); });

@@ -74,7 +74,8 @@ TEST_CASE("idle matchers: of a server that is not there, nobody knows what would
     INFO(pattern);
     CHECK(warnings(pattern) == 0);
   }
-  for (const char* pattern : {"mcp__dox__.*", "shel", "mcp__gine__x", "^mcp__a"}) {
+  for (const char* pattern :
+       {"mcp__dox__.*", "shel", "mcp__gine__x", "^mcp__a", "mcp__gone__*", "^mcp__gone__*"}) {
     INFO(pattern);
     CHECK(warnings(pattern) == 2);
   }

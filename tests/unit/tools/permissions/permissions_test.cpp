@@ -471,7 +471,13 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
                            "mcp_resources(x)",
                            "mcp_resources(x note://y/*)",
                            "mcp_resources(* note://y)",
-                           "*(x)"}) {
+                           "*(x)",
+                           "*",
+                           "she*",
+                           "find_*",
+                           "mcp_*",
+                           "*__y",
+                           "m?p__x__*"}) {
     INFO(rule);
     CHECK(tools::check_rule(rule, names));
   }
@@ -490,6 +496,9 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
                            "mcp__xx*",
                            "mcp_resources(y)",
                            "mcp_resources(xx note://y/*)",
+                           "mcp_x_*",
+                           "red_file*",
+                           "database_*",
                            "write_file([)",
                            "write_file(..)",
                            "rm -rf *"}) {
