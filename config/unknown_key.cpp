@@ -327,6 +327,9 @@ std::string advise(const Key& meant, std::string_view map) {
   if (meant.status == Status::later) {
     return fmt::format("that would be `{}`, which is not supported yet: take it out", meant.path);
   }
+  if (parent_of(meant.path).empty() && !map.empty()) {
+    return fmt::format("`{}` stands at the top of the file", name);
+  }
   if (parent_of(meant.path) != map) {
     return fmt::format("write `{}` under `{}:`", name, parent_of(meant.path));
   }

@@ -92,16 +92,21 @@ void check_oauth(const Value& map, const agent::McpOAuthSpec& oauth, Problems& p
   const auto wrong = [&](std::string_view what, std::string_view help) {
     problems.add(map.span, std::string(what), std::string(help));
   };
-  const bool has_secret = !oauth.client_secret.empty() || !oauth.private_key.empty();
+  const bool has_secret =
+      map.find("client_secret") != nullptr || map.find("private_key") != nullptr;
   if (!oauth.client_secret.empty() && !oauth.private_key.empty()) {
     wrong("`oauth` has both `client_secret` and `private_key`", "one says who the client is");
   }
   if (has_secret && oauth.client_id.empty()) {
     wrong("`oauth` has a secret or a key, and no `client_id`", "name the client that it is of");
   }
-  if (has_secret && oauth.in_secret.empty() && oauth.issuer.empty()) {
-    wrong("a secret that stands here could go to whatever server is named for logins",
-          "take it from the environment (`${env:NAME}`), or say with `issuer` whom it is for");
+  const bool is_known = !oauth.client_secret.empty() || !oauth.private_key.empty();
+  if (is_known && oauth.in_secret.empty() && oauth.issuer.empty()) {
+    wrong(
+        "a secret that stands here, or the default of a variable that is not set, could go to "
+        "whatever server is named for logins",
+        "take it from the environment (`${env:NAME}`), and set that variable, or say with "
+        "`issuer` whom it is for");
   }
   if (oauth.grant == agent::McpOAuthSpec::Grant::client_credentials && !has_secret) {
     wrong("`grant: client_credentials` needs `client_id`, and `client_secret` or `private_key`",
