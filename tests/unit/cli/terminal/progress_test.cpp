@@ -41,7 +41,7 @@ TEST_CASE("progress: nothing is written over a question, and nothing of it is lo
       .member = "one", .step = "one", .kind = "agent", .runs = "one.yaml", .run_id = "m"}));
   CHECK(pipe.text().contains("one.yaml"));
   {
-    const cli::Progress::Question question(&progress);
+    const cli::Progress::Question question(&progress, {});
     pipe.text();  // what was live is taken away
     progress.on(event_of(agent::TurnStarted{.turn = 1}));
     progress.on(event_of(agent::Warning{.message = "mind this", .help = {}}));
