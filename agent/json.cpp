@@ -438,6 +438,31 @@ std::string canonical(const Json& value) {
   return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+namespace {
+
+Json with_plain_numbers(Json value) {
+  if (value.is_structured()) {
+    for (Json& part : value) {
+      part = with_plain_numbers(std::move(part));
+    }
+    return value;
+  }
+  if (!is_number(value)) {
+    return value;
+  }
+  if (const auto integer = integer_of(value); integer && is_same_value(Json(*integer), value)) {
+    return *integer;
+  }
+  Json real = real_of(value);
+  return is_same_value(real, value) ? real : value;
+}
+
+}  // namespace
+
+std::string canonical_value(const Json& value) {
+  return canonical(with_plain_numbers(value));
+}
+
 std::string canonical_text(std::string_view text) {
   const auto value = parse_json(text);
   return value ? canonical(*value) : std::string(text);

@@ -38,7 +38,9 @@ std::string dump(const Json& value);
 
 // One text for all ways to write the same value: whatever the order of keys, blanks and escapes.
 std::string canonical(const Json& value);
-// The same of a JSON text; of anything else the text itself.
+// And of a number: 1 for 1.0 and 10e-1.
+std::string canonical_value(const Json& value);
+// As canonical(), of a JSON text; of anything else the text itself.
 std::string canonical_text(std::string_view text);
 
 // Puts behind `out` what dump() makes of the value, or of the text as a JSON string.

@@ -178,6 +178,13 @@ std::vector<std::string> names_in_rules(std::span<const agent::AgentSpec* const>
   return names;
 }
 
+std::vector<agent::PermissionRule> rules_of(const agent::PermissionSpec& permissions) {
+  std::vector<agent::PermissionRule> rules = permissions.allow;
+  append(rules, permissions.ask);
+  append(rules, permissions.deny);
+  return rules;
+}
+
 agent::Result<void> check_rules(const agent::AgentSpec& agent, const Parsed& parsed) {
   agent::PermissionSpec ignored;
   return add_options(names_in_rules(agent), parsed, ignored);

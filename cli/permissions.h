@@ -43,8 +43,10 @@ agent::Result<void> check_rules_of_all(const agent::AgentSpec& agent,
                                        std::span<const agent::AgentSpec* const> below,
                                        const Parsed& parsed);
 
-// Of all these, as may_be_about() has them.
+// As tools::idle_patterns() has them, of all these.
 std::vector<std::string> names_in_rules(std::span<const agent::AgentSpec* const> agents);
+// Its own, in all lists.
+std::vector<agent::PermissionRule> rules_of(const agent::PermissionSpec& permissions);
 
 // cli.usage where a rule of the options is none, as permissions_of().
 agent::Result<void> check_rules(const agent::AgentSpec& agent, const Parsed& parsed);

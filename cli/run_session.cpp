@@ -588,6 +588,7 @@ Result<void> RunSession::open_toolbox() {
     std::ranges::copy(mcp_servers_->warnings(), std::back_inserter(plan_.warnings));
   } else {
     TRY(check_locks_nothing(plan_.agent, plan_.tool_lock));
+    tell_of_idle_rules();
   }
   TRY(open_sub_agents(tools));
   TRY_ASSIGN(toolbox_, tools::Runner::create(std::move(tools), std::move(options)));
@@ -675,17 +676,10 @@ Result<void> RunSession::start_servers() {
 // Of those that were written for this agent, or for one that it works for and that has no such
 // server itself: the user's own are for all, and may name the tools of others.
 void RunSession::tell_of_idle_rules() {
-  std::vector<agent::PermissionRule> rules;
-  const auto take_rules_of = [&](const agent::AgentSpec& agent) {
-    for (const auto* list :
-         {&agent.permissions.allow, &agent.permissions.ask, &agent.permissions.deny}) {
-      std::ranges::copy(*list, std::back_inserter(rules));
-    }
-  };
-  take_rules_of(plan_.agent);
+  std::vector<agent::PermissionRule> rules = rules_of(plan_.agent.permissions);
   for (const agent::AgentSpec* const above : world_.above) {
     if (!have_a_server_in_common(*above, plan_.agent)) {
-      take_rules_of(*above);
+      std::ranges::move(rules_of(above->permissions), std::back_inserter(rules));
     }
   }
   for (const char* const option : {"--allow", "--deny"}) {
@@ -693,10 +687,16 @@ void RunSession::tell_of_idle_rules() {
       rules.push_back({.text = text, .origin = option});
     }
   }
-  std::ranges::move(mcp_servers_->idle_rules(rules), std::back_inserter(plan_.warnings));
+  const auto tell = [&](std::vector<agent::Warning> warnings) {
+    std::ranges::move(warnings, std::back_inserter(plan_.warnings));
+  };
+  if (mcp_servers_) {
+    tell(mcp_servers_->idle_rules(rules));
+  }
   if (world_.path.empty() && world_.above.empty()) {  // else a rule may be about another agent
-    std::ranges::move(mcp_servers_->idle_patterns(rules, names_in_rules(agents_at_work(plan_))),
-                      std::back_inserter(plan_.warnings));
+    const auto names = names_in_rules(agents_at_work(plan_));
+    tell(mcp_servers_ ? mcp_servers_->idle_patterns(rules, names)
+                      : tools::idle_patterns(rules, names));
   }
 }
 

@@ -214,9 +214,11 @@ class Checker {
   // What is between the agents: circles, depth, rules about each other's tools.
   void check_team(const agent::AgentSpec& agent, Checked& checked) {
     if (agent.sub_agents.empty() && agent.handoffs.empty()) {
+      check_patterns({&agent}, checked);
       return;
     }
     const FlowTree tree = tree_of(agent, checked);
+    check_patterns(agents_at_work(tree), checked);
     check_unconfined_beside(agents_at_work(tree), checked);
     check_keys_between(agents_at_work(tree), checked);
     const auto plan = prepare_agent(parsed_, {.agent = {.file = checked.file}}, context_);
@@ -271,6 +273,7 @@ class Checker {
     std::ranges::move(mistakes_in_commands(all, context_), std::back_inserter(checked.errors));
     check_keys_between(all, checked);
     check_unconfined_beside(all, checked);
+    check_patterns(all, checked);
     check_sandbox(flow, checked);
   }
 
@@ -372,6 +375,23 @@ class Checker {
     }
     if (const auto possible = check_tool_choice(agent, *permissions); !possible) {
       checked.errors.push_back(in_file(possible.error(), checked.file));
+    }
+  }
+
+  // Of rules, which may be about the tools of another one of them.
+  static void check_patterns(const OtherAgents& all, Checked& checked) {
+    const std::vector<std::string> names = names_in_rules(all);
+    for (const agent::AgentSpec* one : all) {
+      std::vector<agent::PermissionRule> rules = rules_of(one->permissions);
+      for (agent::PermissionRule& rule : rules) {
+        rule.origin = std::filesystem::path(rule.origin).filename();
+      }
+      for (agent::Warning& warning : tools::idle_patterns(rules, names)) {
+        checked.warnings.push_back(in_file({.code = Code::config_invalid,
+                                            .message = std::move(warning.message),
+                                            .help = std::move(warning.help)},
+                                           checked.file));
+      }
     }
   }
 

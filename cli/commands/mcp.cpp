@@ -533,18 +533,16 @@ std::vector<tools::mcp::ServerCheck> lock_checks(const Started& started,
 // Rules of the agent that name tools which are not there.
 std::vector<tools::mcp::ServerCheck> rule_checks(const Started& started) {
   std::vector<tools::mcp::ServerCheck> checks;
-  const agent::PermissionSpec& spec = started.agent.permissions;
-  const std::vector<std::string> names = names_in_rules(agents_at_work(*started.tree));
-  for (const auto* rules : {&spec.allow, &spec.ask, &spec.deny}) {
-    auto idle = started.servers->idle_rules(*rules);
-    std::ranges::move(started.servers->idle_patterns(*rules, names), std::back_inserter(idle));
-    for (agent::Warning& warning : idle) {
-      checks.push_back(
-          {.name = "rule",
-           .found = {},
-           .error = agent::Error{
-               .code = Code::config_invalid, .message = std::move(warning.message), .help = {}}});
-    }
+  const auto rules = rules_of(started.agent.permissions);
+  const auto names = names_in_rules(agents_at_work(*started.tree));
+  auto idle = started.servers->idle_rules(rules);
+  std::ranges::move(started.servers->idle_patterns(rules, names), std::back_inserter(idle));
+  for (agent::Warning& warning : idle) {
+    checks.push_back(
+        {.name = "rule",
+         .found = {},
+         .error = agent::Error{
+             .code = Code::config_invalid, .message = std::move(warning.message), .help = {}}});
   }
   return checks;
 }

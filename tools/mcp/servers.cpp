@@ -73,7 +73,7 @@ class ServerTool final : public Tool {
   const agent::ToolInfo& info() const override { return info_; }
   bool parallel() const override { return tool_.only_reads; }
   Access access(const agent::Json& arguments) const override {
-    return {.kind = Access::Kind::server, .target = agent::canonical(arguments)};
+    return {.kind = Access::Kind::server, .target = agent::canonical_value(arguments)};
   }
   Output call(const agent::Json& arguments, const CallContext& context) override {
     return server_.call(tool_, arguments, context);
@@ -515,26 +515,19 @@ std::vector<agent::Warning> Servers::idle_rules(
   return warnings;
 }
 
-std::vector<agent::Warning> Servers::idle_patterns(std::span<const agent::PermissionRule> rules,
-                                                   std::vector<std::string> others) const {
-  for (const auto& server : servers_) {
-    std::erase(others, plain_name(server->spec().name, ""));
-  }
-  std::ranges::copy(names_of_tools(), std::back_inserter(others));
-  std::vector<agent::Warning> warnings;
-  for (const agent::PermissionRule& rule : rules) {
-    const std::string_view tool = std::string_view(rule.text).substr(0, rule.text.find('('));
-    if (TextPattern(tool).is_literal() || server_of_rule(tool) != nullptr ||
-        may_be_about(tool, others)) {
-      continue;
+std::vector<agent::Warning> Servers::idle_patterns(std::vector<agent::PermissionRule> rules,
+                                                   std::vector<std::string> names) const {
+  std::erase_if(rules, [&](const agent::PermissionRule& rule) {
+    return server_of_rule(std::string_view(rule.text).substr(0, rule.text.find('('))) != nullptr;
+  });
+  for (const auto& server : servers_) {  // once: another agent may have one of that name
+    const auto prefix = std::ranges::find(names, plain_name(server->spec().name, ""));
+    if (prefix != names.end()) {
+      names.erase(prefix);
     }
-    warnings.push_back(
-        {.message = fmt::format(
-             "the rule `{}` ({}) is about no tool", agent::one_line(rule.text, 100), rule.origin),
-         .help = "`errand mcp tools AGENT` shows the names that rules are about",
-         .kind = "idle_rule"});
   }
-  return warnings;
+  std::ranges::copy(names_of_tools(), std::back_inserter(names));
+  return tools::idle_patterns(rules, names);
 }
 
 std::set<std::string> Servers::names_of_tools() const {

@@ -160,10 +160,10 @@ class Servers {
   // Of rules that are about the tools of one server which is there, and fit none of them: a typing
   // error, whichever list they are in.
   std::vector<agent::Warning> idle_rules(std::span<const agent::PermissionRule> rules) const;
-  // The same of rules that have a wildcard in the name of the server, or before that, and fit
-  // neither any of its tools nor any of `others`, as may_be_about() has them.
-  std::vector<agent::Warning> idle_patterns(std::span<const agent::PermissionRule> rules,
-                                            std::vector<std::string> others) const;
+  // As tools::idle_patterns(), of the other rules. `names`: of all tools that work together, with
+  // what those of its own servers begin with in place of theirs.
+  std::vector<agent::Warning> idle_patterns(std::vector<agent::PermissionRule> rules,
+                                            std::vector<std::string> names) const;
   // Of all tools that servers have, by the names that rules are about, whether they are offered or
   // not; those of servers that did not start are not known.
   std::set<std::string> names_of_tools() const;

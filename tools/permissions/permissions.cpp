@@ -156,7 +156,7 @@ Result<void> check_server(std::string_view rule,
 // no JSON, for its wildcards, loses the blanks alone.
 std::string as_arguments(std::string_view text) {
   if (const auto json = agent::parse_json(text); json && json->is_object()) {
-    return agent::canonical(*json);
+    return agent::canonical_value(*json);
   }
   std::string without;
   bool is_in_text = false;
@@ -196,13 +196,26 @@ struct Permissions::Call {
   }
 };
 
-bool may_be_about(std::string_view tool, std::span<const std::string> tool_names) {
-  const TextPattern pattern(tool);
-  const auto fits = [&](std::string_view name) {
-    return pattern.covers(name) || (name.starts_with(k_of_servers) && name.ends_with("__") &&
-                                    (name.size() > k_longest || may_begin_with(tool, name)));
-  };
-  return std::ranges::any_of(tool_names, fits) || fits(k_finder) || fits(k_resources);
+std::vector<agent::Warning> idle_patterns(std::span<const agent::PermissionRule> rules,
+                                          std::span<const std::string> tool_names) {
+  std::vector<agent::Warning> warnings;
+  for (const agent::PermissionRule& rule : rules) {
+    const std::string_view tool = std::string_view(rule.text).substr(0, rule.text.find('('));
+    const TextPattern pattern(tool);
+    const auto fits = [&](std::string_view name) {
+      return pattern.covers(name) || (name.starts_with(k_of_servers) && name.ends_with("__") &&
+                                      (name.size() > k_longest || may_begin_with(tool, name)));
+    };
+    if (!pattern.is_literal() && std::ranges::none_of(tool_names, fits) && !fits(k_finder) &&
+        !fits(k_resources)) {
+      warnings.push_back(
+          {.message = fmt::format(
+               "the rule `{}` ({}) is about no tool", agent::one_line(rule.text, 100), rule.origin),
+           .help = "`errand tools list AGENT` and `errand mcp tools AGENT` have the names",
+           .kind = "idle_rule"});
+    }
+  }
+  return warnings;
 }
 
 Result<void> check_rule(std::string_view rule, std::span<const std::string> tool_names) {
@@ -221,7 +234,8 @@ Result<void> check_rule(std::string_view rule, std::span<const std::string> tool
     TRY(check_server(rule, parts.tool, tool_names));
   }
   if (parts.tool == k_resources && parts.argument) {
-    const std::string server(parts.argument->substr(0, parts.argument->find(' ')));
+    const std::string server =
+        agent::percent_decoded(parts.argument->substr(0, parts.argument->find(' ')));
     if (TextPattern(server).is_literal()) {
       TRY(check_server(rule, agent::McpServerSpec{.name = server}.tool_prefix(), tool_names));
     }
@@ -234,12 +248,6 @@ Result<void> check_rule(std::string_view rule, std::span<const std::string> tool
         fmt::format("the rule `{}` names a tool that does not exist", agent::one_line(rule, 100)),
         meant ? fmt::format("did you mean `{}`?", *meant)
               : fmt::format("one of: {}", fmt::join(tool_names, ", ")));
-  }
-  if (!tool_names.empty() && !tool.is_literal() && !may_be_about(parts.tool, tool_names)) {
-    return fail(Code::config_invalid,
-                fmt::format("the rule `{}` is about no tool", agent::one_line(rule, 100)),
-                fmt::format("the names of tools: {}; `mcp__SERVER__*` are those of an MCP server",
-                            fmt::join(tool_names, ", ")));
   }
   const bool is_of_files =
       std::ranges::any_of(file_tools(), [&](std::string_view name) { return tool.covers(name); });

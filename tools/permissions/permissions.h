@@ -66,11 +66,12 @@ struct PermissionWorld {
 // config.invalid where a rule is none. `tool_names`: those that exist; a rule without wildcards
 // that names none of them is a typing error; of the tools of an MCP server the beginning of their
 // names is among them ("mcp__docs__"). Empty: not checked.
-// What stands in front of a rule's `(`, and whether it can be about one of these, or about a tool
-// that errand adds by itself. A name that ends in `__` is what those of a server begin with.
-bool may_be_about(std::string_view tool, std::span<const std::string> tool_names);
-
 agent::Result<void> check_rule(std::string_view rule, std::span<const std::string> tool_names);
+// Of rules that have a wildcard in the tool's name, and are about none of these, nor about a tool
+// that errand adds by itself: a typing error, which allows or forbids nothing. A name that ends in
+// `__` is what those of a server begin with.
+std::vector<agent::Warning> idle_patterns(std::span<const agent::PermissionRule> rules,
+                                          std::span<const std::string> tool_names);
 
 class Permissions {
  public:

@@ -455,7 +455,8 @@ TEST_CASE("permissions: too many files for a rule are meant by their folder", "[
 }
 
 TEST_CASE("permissions: a rule that is none says why", "[tools]") {
-  const std::vector<std::string> names{"read_file", "shell", "write_file", "mcp__x__"};
+  const std::vector<std::string> names{
+      "read_file", "shell", "write_file", "mcp__x__", "mcp__my_docs__"};
   for (const char* rule : {"read_*",
                            "shell",
                            "shell(git diff *)",
@@ -470,9 +471,9 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
                            "mcp_resources",
                            "mcp_resources(x)",
                            "mcp_resources(x note://y/*)",
+                           "mcp_resources(my%20docs note://y/*)",
                            "mcp_resources(* note://y)",
                            "*(x)",
-                           "*",
                            "she*",
                            "find_*",
                            "mcp_*",
@@ -480,6 +481,7 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
                            "m?p__x__*"}) {
     INFO(rule);
     CHECK(tools::check_rule(rule, names));
+    CHECK(tools::idle_patterns(std::vector{agent::PermissionRule{.text = rule}}, names).empty());
   }
   for (const char* rule : {"",
                            "(x)",
@@ -496,9 +498,6 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
                            "mcp__xx*",
                            "mcp_resources(y)",
                            "mcp_resources(xx note://y/*)",
-                           "mcp_x_*",
-                           "red_file*",
-                           "database_*",
                            "write_file([)",
                            "write_file(..)",
                            "rm -rf *"}) {
@@ -510,6 +509,17 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
   }
 }
 
+TEST_CASE("permissions: a wildcard that is about no tool is told", "[tools]") {
+  const std::vector<std::string> names{"read_file", "shell", "write_file", "mcp__x__"};
+  for (const char* rule : {"mcp_x_*", "red_file*", "database_*", "read_files*(a)"}) {
+    INFO(rule);
+    const auto idle = tools::idle_patterns(
+        std::vector{agent::PermissionRule{.text = rule, .origin = "a"}}, names);
+    REQUIRE(idle.size() == 1);
+    CHECK(idle.front().kind == "idle_rule");
+  }
+}
+
 TEST_CASE("permissions: arguments for a server are compared however they are written", "[tools]") {
   const Place place;
   const auto judged = [&](const char* rule, const char* arguments) {
@@ -517,7 +527,7 @@ TEST_CASE("permissions: arguments for a server are compared however they are wri
     spec.standard = agent::PermissionSpec::Standard::allow;
     spec.deny = {{.text = fmt::format("mcp__x__y({})", rule), .origin = "test"}};
     const tools::Access access{.kind = tools::Access::Kind::server,
-                               .target = agent::canonical(*agent::parse_json(arguments))};
+                               .target = agent::canonical_value(*agent::parse_json(arguments))};
     return place.permissions(spec).judge("mcp__x__y", access).verdict;
   };
   const char* const call = R"({"b": 2, "a": [1, {"d": "x  y", "c": null}]})";
@@ -528,6 +538,14 @@ TEST_CASE("permissions: arguments for a server are compared however they are wri
   CHECK(judged(R"(*"b":2*)", call) == Verdict::deny);
   CHECK(judged(R"({"b": 3, "a": [1, {"d": "x  y", "c": null}]})", call) == Verdict::allow);
   CHECK(judged(R"({"a": [1, {"c": null, "d": "x y"}], "b": *})", call) == Verdict::allow);
+  for (const char* number : {"1", "1.0", "1e0", "10e-1", "1.00"}) {
+    INFO(number);
+    CHECK(judged(R"({"n": 1})", fmt::format(R"({{"n": {}}})", number).c_str()) == Verdict::deny);
+    CHECK(judged(fmt::format(R"({{"n": {}}})", number).c_str(), R"({"n": 1})") == Verdict::deny);
+  }
+  CHECK(judged(R"({"n": 0.5})", R"({"n": 5e-1})") == Verdict::deny);
+  CHECK(judged(R"({"n": 18446744073709551617})", R"({"n": 18446744073709551616})") ==
+        Verdict::allow);
 }
 
 TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[tools]") {
