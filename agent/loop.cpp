@@ -17,10 +17,12 @@
 #include <csignal>
 #include <exception>
 #include <expected>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <set>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -267,6 +269,14 @@ class RecordingWatcher final : public ToolWatcher {
     }
   }
 
+  // Nobody has looked at what was cut out of it.
+  static void withhold_whole(ToolResult& result) {
+    std::error_code error;
+    std::filesystem::remove(result.full_output, error);
+    result.full_output.clear();
+    result.content += "\n[the whole of it is withheld, too]";
+  }
+
   // As the model is to read it. nullopt: the run was stopped before all had looked at it, and the
   // call may run once more.
   std::optional<ToolResult> judged(ToolResult result) {
@@ -288,11 +298,13 @@ class RecordingWatcher final : public ToolWatcher {
       }
       if (decision.refusal || decision.ending) {
         result.content = "[withheld: " + decision.refusal.value_or(decision.ending->message) + "]";
-        result.full_output.clear();
       } else if (decision.text) {
         result.content = *std::move(decision.text);
       }
-      if (result.code && (decision.refusal || decision.ending || decision.text)) {
+      if (!result.full_output.empty() && (decision.refusal || decision.ending || decision.text)) {
+        withhold_whole(result);
+      }
+      if (result.code && !result.fatal && (decision.refusal || decision.ending || decision.text)) {
         result.message = "the call failed; why is in its result, as hooks and guardrails leave it";
         result.help.clear();
       }
