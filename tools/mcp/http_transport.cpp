@@ -475,7 +475,10 @@ Result<HttpResponse> HttpTransport::exchange(agent::HttpRequest request,
     auto may_succeed = endpoint_.authorizer->challenged(
         response.status, agent::header(response.headers, "www-authenticate"), authorization, stop);
     if (!may_succeed) {
-      may_succeed.error().message += words_of(response);
+      Error& error = may_succeed.error();
+      if (error.message.starts_with("wants ")) {  // else it is about where logins are made
+        error.message += words_of(response);
+      }
       return agent::fail(std::move(may_succeed).error());
     }
     if (!*may_succeed) {

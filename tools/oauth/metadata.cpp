@@ -100,7 +100,7 @@ bool is_loopback(const Url& url) {
 }
 
 Result<Url> check_address(std::string_view text, std::string_view what, const Url& server) {
-  // Nothing else stands in a URL, and a browser's starter may be a shell script.
+  // Without those of a URL that a shell reads: a browser's starter may be a script.
   static const re2::RE2 characters(R"([A-Za-z0-9._~:/?@!&*+,;=%\[\]-]*)");
   auto url = parse_url(text);
   if (!url || !re2::RE2::FullMatch(text, characters)) {

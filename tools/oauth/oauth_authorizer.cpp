@@ -448,13 +448,18 @@ void OAuthAuthorizer::remember(const std::vector<std::string>& wanted,
 }
 
 std::unexpected<agent::Error> OAuthAuthorizer::login_needed(std::string_view why) const {
+  if (gets_tokens_itself()) {
+    return agent::fail(
+        Code::mcp_auth, std::string(why), "look at `oauth` of the server in the agent file");
+  }
   return agent::fail(Code::mcp_auth,
                      std::string(why),
-                     gets_tokens_itself() ? "look at `oauth` of the server in the agent file"
-                                          : fmt::format("`{}` makes one; a token that you have "
-                                                        "goes into `headers` of the server: "
-                                                        "`Authorization: Bearer …`",
-                                                        options_.login_command));
+                     fmt::format("{}`{}` makes one; a token that you have goes into `headers` of "
+                                 "the server: `Authorization: Bearer …`",
+                                 options_.headers.empty()
+                                     ? ""
+                                     : "it may refuse what `headers` gives it: look there first; ",
+                                 options_.login_command));
 }
 
 }  // namespace tools::oauth
