@@ -1,10 +1,13 @@
 #include "tools/hooks/file_watch.h"
 
+#include "agent/descriptor.h"
+
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
-#include <fstream>
+#include <fcntl.h>
 #include <sys/stat.h>
-#include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace tools {
@@ -14,13 +17,28 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t k_longest_script = 16u << 20;  // what comes after it is data
 
+// Of what is no regular file, its kind: a pipe would be waited for.
 std::string content_of(const fs::path& file) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(file, error);
-  std::ifstream in(file, std::ios::binary);
-  std::string content(error ? 0 : std::min(size, k_longest_script), '\0');
-  in.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<std::size_t>(in.gcount()));
+  const agent::Descriptor opened(
+      ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat status{};
+  if (!opened || ::fstat(opened.get(), &status) != 0) {
+    return {};
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return std::to_string(status.st_mode & S_IFMT);
+  }
+  const auto size = static_cast<std::uintmax_t>(status.st_size);
+  std::string content(static_cast<std::size_t>(std::min(size, k_longest_script)), '\0');
+  std::size_t read = 0;
+  while (read < content.size()) {
+    const ssize_t some = ::read(opened.get(), content.data() + read, content.size() - read);
+    if (some == 0 || (some < 0 && errno != EINTR)) {
+      break;
+    }
+    read += some > 0 ? static_cast<std::size_t>(some) : 0;
+  }
+  content.resize(read);
   return content;
 }
 

@@ -1,7 +1,6 @@
 #include "tools/hooks/script_files.h"
 
 #include "agent/environment.h"
-#include "agent/secrets/guess_words.h"
 #include "agent/text.h"
 #include "tools/hooks/shell_built_ins.h"
 #include "tools/permissions/interpreter_options.h"
@@ -16,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <optional>
 #include <ranges>
@@ -86,19 +84,21 @@ class ScriptReader {
         unclear("it changes the folder too often");
         return;
       }
-      const bool ends_with_it =
-          sign == "&&" && rest.find_first_of(";\n") == rest.npos && !rest.contains("||");
+      static const RE2 goes_on(R"([;\n]|\|\||(?:^|[^&])&(?:[^&]|$))");
+      const bool ends_with_it = sign == "&&" && !RE2::PartialMatch(rest, goes_on);
       if (!ends_with_it) {
         read_where_it_is(rest);
       }
-      directory_ = directory_ / folder;
+      directory_ = (directory_ / folder).lexically_normal();
     }
     const ShellScript script = read_shell(rest);
     if (!script.unclear.empty()) {
       unclear(script.unclear.front());
     }
-    static const RE2 again(R"(\b(?:for|while|until|select|case|function)\b|\(\s*\))");
-    read_commands(script, !RE2::PartialMatch(rest, again));
+    static const RE2 more(R"(\b(?:for|while|until|select|case|function|trap|CDPATH)\b|\(\s*\))");
+    const bool may_turn =
+        !RE2::PartialMatch(rest, more) && agent::value_of(environment_, "CDPATH").empty();
+    read_commands(script, may_turn);
     if (std::string why = changes_names(script, environment_); !why.empty()) {
       unclear(std::move(why));
     }
@@ -134,83 +134,10 @@ class ScriptReader {
       RE2::GlobalReplace(&line, home, place_.home.native());
       line = with_home(std::move(line), place_.home);
     }
-    if (place_.has_all_variables) {
-      fill_in_variables(line);
-    }
-  }
-
-  // By their values, where the line only reads them.
-  void fill_in_variables(std::string& line) const {
-    static const RE2 variable(
-        R"((\\?)\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\}))");
-    static const RE2 reads_a_script(R"((?:^|[\s;&|({])(?:\.|source|eval)\s)");
-    static const RE2 says_a_word(
-        R"(\$\((?:nproc|date(?: -u)?(?: \+[%A-Za-z0-9_-]+)?|uname(?: -[a-z]+)?|git rev-parse(?: --short)? HEAD)\))");
-    RE2::GlobalReplace(&line, says_a_word, "0");
-    if (RE2::PartialMatch(line, reads_a_script)) {
-      return;  // that may set them
-    }
-    std::string filled;
-    re2::StringPiece rest(line);
-    re2::StringPiece found[4];
-    while (variable.Match(rest, 0, rest.size(), RE2::UNANCHORED, found, 4)) {
-      const std::string name(found[2].empty() ? found[3] : found[2]);
-      filled.append(rest.data(), found[0].data());
-      const auto value = found[1].empty() ? value_in(name, line) : std::nullopt;
-      filled += value.value_or(std::string(found[0]));
-      rest.remove_prefix(static_cast<std::size_t>(found[0].end() - rest.data()));
-    }
-    line = filled.append(rest.data(), rest.size());
-  }
-
-  // nullopt: the line, or the shell by itself, may give it another one.
-  std::optional<std::string> value_in(const std::string& name, std::string_view line) const {
-    static const RE2 own_of_shells(
-        "BASH.*|COMP_.*|DIRSTACK|EPOCH.*|EUID|FUNCNAME|GROUPS|HISTCMD|HOSTNAME|HOSTTYPE|IFS|"
-        "LINENO|MACHTYPE|MAPFILE|OLDPWD|OPTARG|OPTERR|OPTIND|OSTYPE|PIPESTATUS|PPID|PS[0-4]|PWD|"
-        "RANDOM|REPLY|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID|_");
-    const bool is_small = std::ranges::none_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });
-    if (is_small || RE2::FullMatch(name, own_of_shells) || is_more_than_read(name, line)) {
-      return std::nullopt;
-    }
-    if (agent::is_secret_name(name)) {
-      return "secret";  // no file's name, and nobody is to read it in a message
-    }
-    std::string value(agent::value_of(environment_, name));
-    return value.empty() || is_plain(value) ? std::optional(std::move(value)) : std::nullopt;
-  }
-
-  // Whether its name stands anywhere but as `$NAME` and `${NAME}`.
-  static bool is_more_than_read(std::string_view name, std::string_view line) {
-    const auto is_part = [](char c) {
-      return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
-    };
-    for (std::size_t at = line.find(name); at != line.npos; at = line.find(name, at + 1)) {
-      const std::string_view before = line.substr(0, at);
-      const std::string_view behind = line.substr(at + name.size());
-      if ((!before.empty() && is_part(before.back())) ||
-          (!behind.empty() && is_part(behind.front()))) {
-        continue;  // of another one
-      }
-      const bool is_read =
-          before.ends_with('$') || (before.ends_with("${") && behind.starts_with('}'));
-      if (!is_read && !keeps_its_value(name, behind)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // `="$NAME"`, behind its name.
-  static bool keeps_its_value(std::string_view name, std::string_view behind) {
-    static const RE2 itself(R"re(="?\$\{?([A-Za-z0-9_]+)\}?"?(?:[\s;&|]|$))re");
-    re2::StringPiece value;
-    re2::StringPiece rest(behind);
-    return RE2::Consume(&rest, itself, &value) && std::string_view(value) == name;
   }
 
   // Where a `cd` in the middle has gone on or not: what stands behind it is looked for in both
-  // folders. With `may_turn`, each command runs once at most.
+  // folders. With `may_turn`, each command runs once at most, where it stands.
   void read_commands(const ShellScript& script, bool may_turn) {
     const fs::path begin = directory_;
     auto* const found = found_;
@@ -317,6 +244,9 @@ class ScriptReader {
     if (is_one_of(k_turns, name)) {
       unclear(fmt::format("there is a `{}` in it", name));
     }
+    if ((name == "builtin" || name == "command" || name == "eval") && may_turn_inside(one)) {
+      unclear(fmt::format("its `{}` may change the folder", name));
+    }
     for (const std::string& text : one.assignments) {
       read_assignment(text, one.words.empty());
     }
@@ -383,6 +313,12 @@ class ScriptReader {
     }
     std::ranges::for_each(one.assignments,
                           [&](const std::string& text) { read_possible_line(text, false); });
+  }
+
+  static bool may_turn_inside(const ShellCommand& one) {
+    static const RE2 turn(R"(\b(?:cd|chdir|popd|pushd)\b)");
+    return std::ranges::any_of(
+        one.words, [](const std::string& word) { return RE2::PartialMatch(word, turn); });
   }
 
   // What stands behind a script that is known is told to that; the number of the words: none is.
@@ -713,12 +649,25 @@ class ScriptReader {
     inner.read(std::move(line));
   }
 
+  // Behind a link, `..` is where that leads from.
+  fs::path file_named(const std::string& word) const {
+    const fs::path file = directory_ / word;
+    if (std::ranges::find(file, fs::path("..")) == file.end()) {
+      return file;
+    }
+    std::error_code error;
+    fs::path straight = file.lexically_normal();
+    const fs::path folder = fs::weakly_canonical(file.parent_path(), error);
+    const bool is_same = error || folder == fs::weakly_canonical(straight.parent_path(), error);
+    return is_same || error ? straight : folder / file.filename();
+  }
+
   void add(const std::string& word) {
     if (word.empty() || has_unknown(word)) {
       return;
     }
     std::error_code error;
-    const fs::path file = directory_ / word;
+    const fs::path file = file_named(word);
     if (fs::is_regular_file(file, error)) {
       note(file, *found_);
     } else if (is_plain(word) && !word.starts_with('-') && !word.contains("://") &&
@@ -734,7 +683,7 @@ class ScriptReader {
     }
     add(word);
     std::error_code error;
-    if (const fs::path file = directory_ / word; fs::is_regular_file(file, error)) {
+    if (const fs::path file = file_named(word); fs::is_regular_file(file, error)) {
       note(file, scripts_.run);
     }
     add_absent(word, true);
@@ -743,7 +692,7 @@ class ScriptReader {
   void add_absent(const std::string& word, bool is_run = false) {
     std::error_code error;
     const fs::path folder = place_.directory.lexically_normal();
-    const fs::path file = (directory_ / word).lexically_normal();
+    const fs::path file = file_named(word).lexically_normal();
     const auto [end, rest] = std::ranges::mismatch(folder, file);
     if (!file.has_filename() ||
         fs::status(file, error).type() != fs::file_type::not_found) {  // also behind a link
@@ -790,8 +739,9 @@ class ScriptReader {
   void add_parts(const std::string& text) {
     static const RE2 name("([A-Za-z0-9_.@%+-]*[./][A-Za-z0-9_./@%+-]*)");
     static const RE2 behind_a_sign("([A-Za-z0-9_.%+-]*[./][A-Za-z0-9_./%+-]*)");
-    static const RE2 by_scheme("file[a-z]*://([A-Za-z0-9_.%+-][A-Za-z0-9_./%+-]*)");
-    for (const RE2* pattern : {&name, &behind_a_sign, &by_scheme}) {
+    static const RE2 by_scheme("file[a-z]*://(?:localhost)?([A-Za-z0-9_.%+/-]+)");
+    static const RE2 bare("[@=:,]([A-Za-z0-9_%+-]+)");
+    for (const RE2* pattern : {&name, &behind_a_sign, &by_scheme, &bare}) {
       re2::StringPiece rest(text);
       for (std::string found; RE2::FindAndConsume(&rest, *pattern, &found);) {
         add(found);

@@ -18,7 +18,6 @@ struct CommandPlace {
   std::filesystem::path home;
   std::vector<std::filesystem::path> search_path = {};  // of named_programs(): folders of PATH
   agent::Environment environment = {};                  // the command's: module_files() has which
-  bool has_all_variables = false;                       // what is not in there is not set
 };
 
 // Python, as a line starts it.
@@ -48,9 +47,10 @@ struct Scripts {
 };
 
 // The files that the command line names. It is understood where it is made of simple commands, and
-// what these run and read is written there: whole words, behind `=`, in the line of a `sh -c`;
-// with `$PWD`, `$HOME` and `~/`, from the folder that a `cd` at its front names. What else only a
-// running shell knows may go to programs that take it for text alone (`echo "$x"`).
+// what these run and read is written there: whole words, behind `=` or `@`, in the line of a `sh
+// -c`; with `$PWD`, `$HOME` and `~/`, from the folder that a `cd FOLDER` names (one in the middle:
+// from both). What else only a running shell knows may go to programs that take it for text alone
+// (`echo "$x"`), and behind a script that is named.
 Scripts read_scripts(std::string_view command, const CommandPlace& place);
 
 // The environment, and what a command's own setting adds to it.
