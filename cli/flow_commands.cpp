@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -43,8 +42,8 @@ Error runs_outside(const StepSpec& step, const agent::AgentSpec& writer) {
 Error is_unclear(const StepSpec& step, const std::string& why) {
   return wrong_command(
       step,
-      fmt::format("the flow's `sandbox` opens more to it than its agents have, and what "
-                  "they must not change cannot be determined: {}",
+      fmt::format("the flow's `sandbox` opens more to it than an agent has by itself, and what "
+                  "agents must not change cannot be determined: {}",
                   why),
       "put the line into a script, and name that by a plain word: `sh ci/deploy.sh`");
 }
@@ -52,39 +51,7 @@ Error is_unclear(const StepSpec& step, const std::string& why) {
 tools::CommandPlace place_of_commands(const Context& context) {
   return {.directory = context.cwd,
           .home = agent::value_of(context.environment, "HOME"),
-          .environment = context.environment,
-          .has_all_variables = true};
-}
-
-// As they are named: nobody looks where links lead. A relative one is the file's.
-std::set<std::string> places_of(const std::vector<std::string>& names,
-                                const agent::AgentSpec& agent) {
-  std::set<std::string> places;
-  for (std::string name : names) {
-    if (name.ends_with('?')) {
-      name.pop_back();
-    }
-    const bool is_whole = name.starts_with('/') || name.starts_with('~');
-    const auto place =
-        is_whole ? std::filesystem::path(name) : std::filesystem::path(agent.directory) / name;
-    places.insert(place.lexically_normal().string());
-  }
-  return places;
-}
-
-bool may_more_than(const agent::AgentSpec& agent, const agent::AgentSpec& flow) {
-  const agent::SandboxSpec& more = flow.sandbox;
-  const agent::SandboxSpec& less = agent.sandbox;
-  const auto holds = [](const auto& all, const auto& some) {
-    return std::ranges::all_of(
-        some, [&](const auto& one) { return std::ranges::find(all, one) != all.end(); });
-  };
-  const bool may_ask_more =
-      !less.network && (more.network || !holds(less.allow_hosts, more.allow_hosts));
-  const bool writes_work = more.mode == Mode::workspace_write && less.mode == Mode::read_only;
-  return may_ask_more || writes_work ||
-         !holds(places_of(less.write, agent), places_of(more.write, flow)) ||
-         !holds(places_of(less.read, agent), places_of(more.read, flow));
+          .environment = context.environment};
 }
 
 }  // namespace
@@ -103,9 +70,13 @@ NamedFiles files_named(const std::string& command, const Context& context) {
 }
 
 bool opens_more(const agent::AgentSpec& flow, const OtherAgents& all) {
-  return std::ranges::any_of(all, [&](const agent::AgentSpec* agent) {
-    return is_confined_writer(agent) && may_more_than(*agent, flow);
-  });
+  const agent::SandboxSpec& sandbox = flow.sandbox;
+  const auto writes_less = [](const agent::AgentSpec* agent) {
+    return is_confined_writer(agent) && agent->sandbox.mode == Mode::read_only;
+  };
+  return sandbox.network || !sandbox.allow_hosts.empty() || !sandbox.read.empty() ||
+         !sandbox.write.empty() ||
+         (sandbox.mode == Mode::workspace_write && std::ranges::any_of(all, writes_less));
 }
 
 std::vector<Error> mistakes_in_commands(const OtherAgents& all, const Context& context) {

@@ -20,10 +20,11 @@ using ReadLock = agent::Result<std::optional<tools::mcp::ToolLock>>;
 // Before any server or tool of all that work together has run: one of them may make it.
 ReadLock read_mcp_lock(const agent::AgentSpec& agent);
 
-// config.invalid where a lock was there, and the tools that were offered are others; of an agent
-// without servers, where it locks any. To be asked
-// before anybody is told of them. From then on the servers are kept to the lock.
+// Of an agent without servers: config.invalid where it locks one.
 agent::Result<void> check_locks_nothing(const agent::AgentSpec& agent, const ReadLock& read);
+
+// config.invalid where a lock was there, and the tools that were offered are others. To be asked
+// before anybody is told of them. From then on the servers are kept to the lock.
 agent::Result<void> check_mcp_lock(const agent::AgentSpec& agent,
                                    const ReadLock& read,
                                    tools::mcp::Servers& servers,

@@ -284,8 +284,10 @@ bool is_confined_writer(const agent::AgentSpec* agent) {
   const bool tools_write = (sandbox.mode == Mode::workspace_write || !sandbox.write.empty()) &&
                            (!agent->mcp_servers.empty() || !agent->checks.commands.empty() ||
                             std::ranges::any_of(agent->tools, tools::writes));
-  const bool commands_write = std::ranges::any_of(
-      wanted_by(*agent), [](const CommandSandbox& own) { return !own.write.empty(); });
+  const bool commands_write =
+      std::ranges::any_of(wanted_by(*agent), [&](const CommandSandbox& own) {
+        return !own.is_off && (!own.write.empty() || !sandbox.write.empty());
+      });
   return sandbox.mode != Mode::off && (tools_write || commands_write);
 }
 

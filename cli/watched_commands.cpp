@@ -8,18 +8,30 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace cli {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+fs::path file_of_flow(const agent::AgentSpec& flow) {
+  const fs::path file = agent::file_of(flow);
+  std::error_code error;
+  fs::path real = fs::weakly_canonical(file, error);
+  return error ? file : real;
+}
+
+}  // namespace
+
 WatchedCommands::Turn::Turn(Turn&& other) noexcept
-    : commands_(std::exchange(other.commands_, nullptr)), kind_(other.kind_) {}
+    : commands_(std::exchange(other.commands_, nullptr)), counts_(other.counts_) {}
 
 WatchedCommands::Turn::~Turn() {
-  if (commands_ != nullptr) {
-    commands_->end(kind_);
+  if (commands_ != nullptr && counts_) {
+    commands_->end();
   }
 }
 
@@ -33,7 +45,7 @@ WatchedCommands::WatchedCommands(const OtherAgents& all, const Context& context)
         continue;
       }
       const NamedFiles files = files_named(step.command, context);
-      std::vector<fs::path>& named = named_[{agent::file_of(*flow), step.command}];
+      std::vector<fs::path>& named = named_[file_of_flow(*flow)][step.command];
       for (const auto* some : {&files.run, &files.other}) {
         for (const fs::path& file : *some) {
           auto known = files_.find(file);
@@ -51,22 +63,22 @@ WatchedCommands::WatchedCommands(const OtherAgents& all, const Context& context)
 WatchedCommands::Turn WatchedCommands::begin_agent(const Plan& agent, const std::stop_token& stop) {
   const bool writes =
       !agent.is_flow() && std::ranges::any_of(agents_at_work(agent), is_confined_writer);
-  return begin(writes ? Kind::writer : Kind::reader, stop);
+  return writes ? begin({}, stop) : Turn(this, false);
 }
 
 agent::Result<WatchedCommands::Turn> WatchedCommands::begin_command(const agent::AgentSpec& flow,
                                                                     const std::string& command,
                                                                     const std::stop_token& stop) {
-  const auto named = named_.find({agent::file_of(flow), command});
+  const auto named = named_.find(file_of_flow(flow));
   if (named == named_.end()) {
-    return begin(Kind::writer, stop);
+    return begin({}, stop);
   }
-  Turn turn = begin(Kind::command, stop);
+  Turn turn = begin(named->first, stop);  // before the lock: it ends behind that
   if (!turn.is_held()) {
     return turn;
   }
   const std::scoped_lock lock(mutex_);
-  for (const fs::path& name : named->second) {
+  for (const fs::path& name : named->second.at(command)) {
     const File& file = files_.at(name);
     if (file.is_changed || (file.is_run && !file.watch.changed().empty())) {
       return agent::fail(
@@ -80,29 +92,29 @@ agent::Result<WatchedCommands::Turn> WatchedCommands::begin_command(const agent:
   return turn;
 }
 
-WatchedCommands::Turn WatchedCommands::begin(Kind kind, const std::stop_token& stop) {
-  const Kind other = kind == Kind::writer ? Kind::command : Kind::writer;
+WatchedCommands::Turn WatchedCommands::begin(const Group& group, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  const auto place = waiting_.insert(waiting_.end(), kind);
+  const auto place = waiting_.insert(waiting_.end(), group);
+  const auto is_other = [&](const Group& one) { return one != group; };
   const bool is_held = changed_.wait(lock, stop, [&] {
-    return kind == Kind::reader ||
-           (at_work(other) == 0 && std::find(waiting_.begin(), place, other) == place);
+    return (at_work_ == 0 || group_ == group) && std::none_of(waiting_.begin(), place, is_other);
   });
   waiting_.erase(place);
   changed_.notify_all();
   if (!is_held) {
     return {};
   }
-  if (kind == Kind::command && at_work(kind) == 0) {
+  if (at_work_ == 0 && !group.empty()) {
     look_at_files();
   }
-  ++at_work(kind);
-  return {this, kind};
+  group_ = group;
+  ++at_work_;
+  return {this, true};
 }
 
-void WatchedCommands::end(Kind kind) noexcept {
+void WatchedCommands::end() noexcept {
   const std::scoped_lock lock(mutex_);
-  if (--at_work(kind) == 0 && kind == Kind::command) {
+  if (--at_work_ == 0 && !group_.empty()) {
     take_what_they_made();
   }
   changed_.notify_all();
@@ -114,7 +126,7 @@ void WatchedCommands::look_at_files() {
   }
 }
 
-// Nobody else was at work.
+// Nobody else was at work that is in a sandbox and can write.
 void WatchedCommands::take_what_they_made() try {
   for (auto& [name, file] : files_) {
     if (!file.is_run && !file.is_changed) {

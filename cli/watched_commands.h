@@ -8,8 +8,8 @@
 #include "cli/user_places.h"
 #include "tools/hooks/file_watch.h"
 
-#include <array>
 #include <condition_variable>
+#include <cstddef>
 #include <filesystem>
 #include <list>
 #include <map>
@@ -20,8 +20,9 @@
 
 namespace cli {
 
-// Of an outermost flow. What such commands name is what it was when that began, but for what they
-// have made themselves that none of them runs. From any thread.
+// Of an outermost flow. At work at the same time are agents that can write, or such commands of one
+// flow, which have the same rights. What these name is what it was when the outermost flow began,
+// but for what they have made themselves that none of them runs. From any thread.
 class WatchedCommands {
  public:
   WatchedCommands(const OtherAgents& all, const Context& context);
@@ -38,26 +39,24 @@ class WatchedCommands {
 
    private:
     friend WatchedCommands;
-    enum class Kind : std::uint8_t { reader, writer, command };  // the last two wait for each other
 
-    Turn(WatchedCommands* commands, Kind kind) : commands_(commands), kind_(kind) {}
+    Turn(WatchedCommands* commands, bool counts) : commands_(commands), counts_(counts) {}
 
     WatchedCommands* commands_ = nullptr;
-    Kind kind_ = Kind::reader;
+    bool counts_ = false;  // others wait for its end
   };
 
   // Waits for such commands, where the agent, or one that belongs to it, can write. Who comes first
-  // begins first. Not held where `stop` came before that. A flow is as an agent that reads: its
-  // members are at work.
+  // begins first. Not held where `stop` came before that. A flow waits for nobody: its members do.
   Turn begin_agent(const Plan& agent, const std::stop_token& stop);
-  // Waits for agents. sandbox.violation: what it names is no longer what it was. One that may no
-  // more than the agents is as one that can write.
+  // Waits for these, and for commands of other flows. sandbox.violation: what it names is no longer
+  // what it was. One that may no more than the agents is as one of these.
   agent::Result<Turn> begin_command(const agent::AgentSpec& flow,
                                     const std::string& command,
                                     const std::stop_token& stop);
 
  private:
-  using Kind = Turn::Kind;
+  using Group = std::filesystem::path;  // the flow's file; empty: agents that can write
 
   struct File {
     tools::FileWatch watch;
@@ -65,18 +64,18 @@ class WatchedCommands {
     bool is_changed = false;  // before the first of the commands at work began
   };
 
-  Turn begin(Kind kind, const std::stop_token& stop);
-  void end(Kind kind) noexcept;
-  int& at_work(Kind kind) { return at_work_.at(static_cast<std::size_t>(kind)); }
+  Turn begin(const Group& group, const std::stop_token& stop);
+  void end() noexcept;
   void look_at_files();
   void take_what_they_made();
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::list<Kind> waiting_;  // the first to come in front
-  std::array<int, 3> at_work_{};
-  using CommandLine = std::pair<std::filesystem::path, std::string>;  // of the flow's file
-  std::map<CommandLine, std::vector<std::filesystem::path>> named_;
+  std::list<Group> waiting_;  // the first to come in front
+  Group group_;               // of those at work
+  int at_work_ = 0;
+  // Of the flows whose commands may more, by their files, links followed: what each line names.
+  std::map<Group, std::map<std::string, std::vector<std::filesystem::path>>> named_;
   std::map<std::filesystem::path, File> files_;
 };
 
