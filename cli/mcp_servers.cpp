@@ -7,6 +7,7 @@
 #include "tools/hooks/script_files.h"
 #include "tools/hooks/user_command.h"
 #include "tools/oauth/oauth_authorizer.h"
+#include "tools/permissions/permissions.h"
 #include "tools/web/url.h"
 
 #include <fmt/format.h>
@@ -241,6 +242,14 @@ agent::Result<std::unique_ptr<tools::mcp::Servers>> start_mcp_servers(const agen
                                      .killed = world.killed,
                                      .on_started = world.on_started},
                                     world.stop);
+}
+
+std::vector<agent::Warning> idle_patterns(const tools::mcp::Servers* servers,
+                                          const std::vector<agent::PermissionRule>& rules,
+                                          const std::vector<std::string>& names) {
+  return servers == nullptr
+             ? tools::idle_patterns(rules, names)
+             : tools::idle_patterns(servers->without_own(rules), servers->with_own_tools(names));
 }
 
 std::vector<agent::McpConnection> connections_of(const tools::mcp::Servers* servers) {

@@ -69,6 +69,12 @@ agent::Result<std::unique_ptr<tools::mcp::Servers>> start_mcp_servers(const agen
                                                                       const UserPlaces& places,
                                                                       const McpWorld& world);
 
+// As tools::idle_patterns(), where these servers (null: none) are there. `names`: as
+// names_in_rules().
+std::vector<agent::Warning> idle_patterns(const tools::mcp::Servers* servers,
+                                          const std::vector<agent::PermissionRule>& rules,
+                                          const std::vector<std::string>& names);
+
 // For the log.
 std::vector<agent::McpConnection> connections_of(const tools::mcp::Servers* servers);
 

@@ -694,9 +694,7 @@ void RunSession::tell_of_idle_rules() {
     tell(mcp_servers_->idle_rules(rules));
   }
   if (world_.path.empty() && world_.above.empty()) {  // else a rule may be about another agent
-    const auto names = names_in_rules(agents_at_work(plan_));
-    tell(mcp_servers_ ? mcp_servers_->idle_patterns(rules, names)
-                      : tools::idle_patterns(rules, names));
+    tell(idle_patterns(mcp_servers_.get(), rules, names_in_rules(agents_at_work(plan_))));
   }
 }
 

@@ -536,7 +536,7 @@ std::vector<tools::mcp::ServerCheck> rule_checks(const Started& started) {
   const auto rules = rules_of(started.agent.permissions);
   const auto names = names_in_rules(agents_at_work(*started.tree));
   auto idle = started.servers->idle_rules(rules);
-  std::ranges::move(started.servers->idle_patterns(rules, names), std::back_inserter(idle));
+  std::ranges::move(idle_patterns(started.servers.get(), rules, names), std::back_inserter(idle));
   for (agent::Warning& warning : idle) {
     checks.push_back(
         {.name = "rule",

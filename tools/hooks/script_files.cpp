@@ -651,7 +651,7 @@ class ScriptReader {
 
   // Behind a link, `..` is where that leads from.
   fs::path file_named(const std::string& word) const {
-    const fs::path file = directory_ / word;
+    fs::path file = directory_ / word;
     if (std::ranges::find(file, fs::path("..")) == file.end()) {
       return file;
     }

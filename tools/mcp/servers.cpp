@@ -8,7 +8,6 @@
 #include "tools/mcp/read_resources.h"
 #include "tools/mcp/resource_list.h"
 #include "tools/mcp/server.h"
-#include "tools/permissions/permissions.h"
 #include "tools/permissions/text_pattern.h"
 
 #include <fmt/format.h>
@@ -515,11 +514,15 @@ std::vector<agent::Warning> Servers::idle_rules(
   return warnings;
 }
 
-std::vector<agent::Warning> Servers::idle_patterns(std::vector<agent::PermissionRule> rules,
-                                                   std::vector<std::string> names) const {
+std::vector<agent::PermissionRule> Servers::without_own(
+    std::vector<agent::PermissionRule> rules) const {
   std::erase_if(rules, [&](const agent::PermissionRule& rule) {
     return server_of_rule(std::string_view(rule.text).substr(0, rule.text.find('('))) != nullptr;
   });
+  return rules;
+}
+
+std::vector<std::string> Servers::with_own_tools(std::vector<std::string> names) const {
   for (const auto& server : servers_) {  // once: another agent may have one of that name
     const auto prefix = std::ranges::find(names, plain_name(server->spec().name, ""));
     if (prefix != names.end()) {
@@ -527,7 +530,7 @@ std::vector<agent::Warning> Servers::idle_patterns(std::vector<agent::Permission
     }
   }
   std::ranges::copy(names_of_tools(), std::back_inserter(names));
-  return tools::idle_patterns(rules, names);
+  return names;
 }
 
 std::set<std::string> Servers::names_of_tools() const {

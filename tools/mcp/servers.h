@@ -160,10 +160,11 @@ class Servers {
   // Of rules that are about the tools of one server which is there, and fit none of them: a typing
   // error, whichever list they are in.
   std::vector<agent::Warning> idle_rules(std::span<const agent::PermissionRule> rules) const;
-  // As tools::idle_patterns(), of the other rules. `names`: of all tools that work together, with
-  // what those of its own servers begin with in place of theirs.
-  std::vector<agent::Warning> idle_patterns(std::vector<agent::PermissionRule> rules,
-                                            std::vector<std::string> names) const;
+  // The other rules, and those of servers that are not there.
+  std::vector<agent::PermissionRule> without_own(std::vector<agent::PermissionRule> rules) const;
+  // Of all tools that work together, in which those of a server stand as what their names begin
+  // with: in place of that, the tools of each that is there.
+  std::vector<std::string> with_own_tools(std::vector<std::string> names) const;
   // Of all tools that servers have, by the names that rules are about, whether they are offered or
   // not; those of servers that did not start are not known.
   std::set<std::string> names_of_tools() const;
