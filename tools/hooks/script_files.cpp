@@ -649,17 +649,23 @@ class ScriptReader {
     inner.read(std::move(line));
   }
 
-  // Behind a link, `..` is where that leads from.
-  fs::path file_named(const std::string& word) const {
-    fs::path file = directory_ / word;
+  // Where a link in front of a `..` leads; nullopt: there is none.
+  static std::optional<fs::path> behind_link(const fs::path& file) {
     if (std::ranges::find(file, fs::path("..")) == file.end()) {
-      return file;
+      return std::nullopt;
     }
     std::error_code error;
-    fs::path straight = file.lexically_normal();
-    const fs::path folder = fs::weakly_canonical(file.parent_path(), error);
-    const bool is_same = error || folder == fs::weakly_canonical(straight.parent_path(), error);
-    return is_same || error ? straight : folder / file.filename();
+    const fs::path straight = fs::weakly_canonical(file.lexically_normal().parent_path(), error);
+    const fs::path folder = error ? straight : fs::weakly_canonical(file.parent_path(), error);
+    return error || folder == straight ? std::nullopt : std::optional(folder / file.filename());
+  }
+
+  // The name as it stands, too: a folder in it may become a link.
+  static void note_named(const fs::path& file, std::vector<fs::path>& files) {
+    note(file, files);
+    if (const auto real = behind_link(file)) {
+      note(*real, files);
+    }
   }
 
   void add(const std::string& word) {
@@ -667,9 +673,9 @@ class ScriptReader {
       return;
     }
     std::error_code error;
-    const fs::path file = file_named(word);
+    const fs::path file = directory_ / word;
     if (fs::is_regular_file(file, error)) {
-      note(file, *found_);
+      note_named(file, *found_);
     } else if (is_plain(word) && !word.starts_with('-') && !word.contains("://") &&
                word.find_first_of("./") != std::string::npos) {
       add_absent(word);
@@ -683,8 +689,8 @@ class ScriptReader {
     }
     add(word);
     std::error_code error;
-    if (const fs::path file = file_named(word); fs::is_regular_file(file, error)) {
-      note(file, scripts_.run);
+    if (const fs::path file = directory_ / word; fs::is_regular_file(file, error)) {
+      note_named(file, scripts_.run);
     }
     add_absent(word, true);
   }
@@ -692,7 +698,8 @@ class ScriptReader {
   void add_absent(const std::string& word, bool is_run = false) {
     std::error_code error;
     const fs::path folder = place_.directory.lexically_normal();
-    const fs::path file = file_named(word).lexically_normal();
+    const fs::path named = directory_ / word;
+    const fs::path file = behind_link(named).value_or(named.lexically_normal());
     const auto [end, rest] = std::ranges::mismatch(folder, file);
     if (!file.has_filename() ||
         fs::status(file, error).type() != fs::file_type::not_found) {  // also behind a link
