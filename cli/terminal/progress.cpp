@@ -126,13 +126,24 @@ void Progress::make_room() {
   erase();
 }
 
-std::unique_lock<std::timed_mutex> take_turn(std::timed_mutex& mutex, const std::stop_token& stop) {
-  constexpr std::chrono::milliseconds k_glance{50};
-  std::unique_lock turn(mutex, std::defer_lock);
-  while (!turn.owns_lock() && !stop.stop_requested()) {
-    turn.try_lock_for(k_glance);
+bool TurnLock::lock_until(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait(lock, stop, [this] { return !is_held_; })) {
+    return false;
   }
-  return turn;
+  is_held_ = true;
+  return true;
+}
+
+void TurnLock::unlock() {
+  const std::lock_guard lock(mutex_);
+  is_held_ = false;
+  changed_.notify_all();
+}
+
+std::unique_lock<TurnLock> take_turn(TurnLock& lock, const std::stop_token& stop) {
+  return lock.lock_until(stop) ? std::unique_lock(lock, std::adopt_lock)
+                               : std::unique_lock(lock, std::defer_lock);
 }
 
 Progress::Question::Question(Progress* progress, const std::stop_token& stop)

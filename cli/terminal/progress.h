@@ -26,8 +26,22 @@
 
 namespace cli {
 
+// A mutex that is waited for until `stop`.
+class TurnLock {
+ public:
+  // False: `stop` came before.
+  bool lock_until(const std::stop_token& stop);
+  void lock() { lock_until({}); }
+  void unlock();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool is_held_ = false;
+};
+
 // Held, or `stop` came before.
-std::unique_lock<std::timed_mutex> take_turn(std::timed_mutex& mutex, const std::stop_token& stop);
+std::unique_lock<TurnLock> take_turn(TurnLock& lock, const std::stop_token& stop);
 
 class Progress final : public agent::EventSink {
  public:
@@ -62,7 +76,7 @@ class Progress final : public agent::EventSink {
 
    private:
     Progress* const progress_;
-    std::unique_lock<std::timed_mutex> turn_;
+    std::unique_lock<TurnLock> turn_;
   };
   // What is done before the run begins ("starting MCP servers: docs"); empty: nothing any more. A
   // line about it is for those who asked for more.
@@ -144,8 +158,8 @@ class Progress final : public agent::EventSink {
 
   Options options_;
   const agent::Redactor& redactor_;
-  std::timed_mutex question_;  // held while one is asked
-  std::mutex mutex_;           // of all of the next
+  TurnLock question_;  // held while one is asked
+  std::mutex mutex_;   // of all of the next
   std::condition_variable_any wakeup_;
   std::vector<std::size_t> drawn_;  // how wide the live lines are
   std::string waiting_for_;         // empty: nothing

@@ -55,7 +55,7 @@ class TerminalQuestioner final : public tools::Questioner {
 
    private:
     TerminalQuestioner& questioner_;
-    std::unique_lock<std::timed_mutex> turn_;
+    std::unique_lock<TurnLock> turn_;
     Progress::Question asking_;
   };
 
@@ -94,7 +94,7 @@ class TerminalQuestioner final : public tools::Questioner {
 
   QuestionerOptions options_;
   Terminal terminal_;
-  std::timed_mutex mutex_;  // what asks by hand shares no progress
+  TurnLock mutex_;  // what asks by hand shares no progress
 };
 
 }  // namespace
