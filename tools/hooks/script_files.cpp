@@ -244,7 +244,7 @@ class ScriptReader {
     if (is_one_of(k_turns, name)) {
       unclear(fmt::format("there is a `{}` in it", name));
     }
-    if ((name == "builtin" || name == "command" || name == "eval") && may_turn_inside(one)) {
+    if (!takes_text && may_turn_inside(one)) {
       unclear(fmt::format("its `{}` may change the folder", name));
     }
     for (const std::string& text : one.assignments) {
@@ -315,10 +315,13 @@ class ScriptReader {
                           [&](const std::string& text) { read_possible_line(text, false); });
   }
 
+  // Whatever stands in front of it: `command cd x`, `builtin cd x`, `eval 'cd x'`.
   static bool may_turn_inside(const ShellCommand& one) {
     static const RE2 turn(R"(\b(?:cd|chdir|popd|pushd)\b)");
-    return std::ranges::any_of(
-        one.words, [](const std::string& word) { return RE2::PartialMatch(word, turn); });
+    const bool is_line = !one.words.empty() && one.words.front() == "eval";
+    return std::ranges::any_of(one.words | std::views::drop(1), [&](const std::string& word) {
+      return is_line ? RE2::PartialMatch(word, turn) : is_one_of(k_turns, word);
+    });
   }
 
   // What stands behind a script that is known is told to that; the number of the words: none is.

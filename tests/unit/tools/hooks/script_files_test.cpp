@@ -462,6 +462,8 @@ TEST_CASE("script files: behind a `cd` in the middle names are looked for in bot
   CHECK(to_run("trap 'sh t.sh' EXIT; cd web; make") == Names{"unclear"});
   CHECK(to_run("command cd web; ./t.sh") == Names{"unclear"});
   CHECK(to_run("eval 'cd web'; ./t.sh") == Names{"unclear"});
+  CHECK(to_run("noglob cd web; ./t.sh") == Names{"unclear"});
+  CHECK(to_run("echo cd; ./t.sh") == Names{"t.sh"});
   CHECK(to_run("bash -c 'builtin cd web; ./t.sh'") == Names{"unclear"});
   CHECK(to_run("make; CDPATH=x; cd web; ./t.sh") == Names{"unclear"});
   CHECK(to_run("cd web && cd .. && sh t.sh") == Names{"t.sh"});
