@@ -68,6 +68,7 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
                                            : agent::file_of_whole(agent::file_of(agent)),
           .temporary = {},
           .secrets = own_folders(context.environment),
+          .shared = pictures_folder(context.environment),
           .obeyed = {},
           .outputs = {},
           .other_runs = run_folders(context.environment),

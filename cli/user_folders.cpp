@@ -31,6 +31,11 @@ std::filesystem::path state_folder(const agent::Environment& environment) {
   return folder(environment, "XDG_STATE_HOME", ".local/state");
 }
 
+std::filesystem::path pictures_folder(const agent::Environment& environment) {
+  const std::filesystem::path state = state_folder(environment);
+  return state.is_absolute() ? state / "at-work" : std::filesystem::path();
+}
+
 std::filesystem::path default_journal(const agent::Environment& environment) {
   const std::filesystem::path state = state_folder(environment);
   return state.is_absolute() ? state / "journal.db" : std::filesystem::path();

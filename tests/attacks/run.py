@@ -142,7 +142,7 @@ class World:
             tested.give(path)
         self.environment = {"PATH": PATH, "HOME": str(self.home), "OUTSIDE": str(self.outside), "OUT": str(self.out),
                             "WORK": str(self.work), "TMPDIR": str(self.top / "tmp"), "LANG": "C.UTF-8",
-                            "ANTHROPIC_API_KEY": "attack-key-5d1f0c"}
+                            "ERRAND": str(tested.errand), "ANTHROPIC_API_KEY": "attack-key-5d1f0c"}
 
     def shell(self, text, extra=None):
         return subprocess.run(self.tested.command(["sh", "-c", text]), cwd=self.work, env=self.environment | (extra or {}),

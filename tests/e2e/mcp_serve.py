@@ -710,6 +710,29 @@ def what_one_obeys_no_other_changes(place):
     server.close()
 
 
+def what_one_call_has_made_no_other_brings_back(place):
+    """A test case names files, so that the second call does not obey the same ones as the first."""
+    plants = "mkdir -p .errand; echo agent: made.yaml >new.test.yaml; touch made; until test -e began; do sleep .02; done"
+    begins = "until test -e made; do sleep .02; done; touch began; until test -e ended; do sleep .02; done"
+    more = "tools: [shell]\npermissions: {{default: allow}}\nhooks: {{run_start: [{{command: sh {0}.sh}}]}}\n"
+    agents = [place.agent(name, f"[{{tool_calls: [{{shell: {{command: '{line}'}}}}]}}, Tried.]", more=more.format(name),
+                          **{f"{name}.sh": "true"}) for name, line in (("planter", plants), ("other", begins))]
+    server = place.serve(*agents)
+    server.begin()
+    server.start_call(1, "planter")
+    ends = time.monotonic() + PATIENCE_S
+    while not (place.work / "made").exists():
+        expect(time.monotonic() < ends, "the first one has made nothing")
+        time.sleep(0.02)
+    server.start_call(2, "other")
+    expect(is_calls_text(server.answer(1), "Tried."), "the one that plants")
+    (place.work / "ended").touch()
+    expect(is_calls_text(server.answer(2), "Tried."), "the one that came meanwhile")
+    for name in ("new.test.yaml", ".errand"):
+        expect(not (place.work / name).exists(), name)
+    server.close()
+
+
 def a_tool_that_needs_a_yes(place):
     more = "tools: [write_file]\npermissions: {ask: [write_file], deny: ['write_file(b)']}\n"
     agent = place.agent("coder", more=more)

@@ -205,11 +205,11 @@ std::vector<agent::Error> mistakes_in_places(const agent::SandboxSpec& spec,
   return sandbox::Policy::mistakes(spec, surroundings_of(options));
 }
 
-Sandbox::Sandbox(sandbox::Policy policy, Supervisor* supervisor)
+Sandbox::Sandbox(sandbox::Policy policy, Supervisor* supervisor, const fs::path& shared)
     : policy_(std::move(policy)),
       supervisor_(supervisor),
       protected_(supervisor != nullptr
-                     ? supervisor->protection().of(policy_.protection())
+                     ? supervisor->protection().of(policy_.protection(), shared)
                      : std::make_shared<sandbox::ProtectedFiles>(policy_.protection())) {}
 
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
@@ -219,8 +219,8 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
     TRY_ASSIGN(around.temporary, made_temporary(options.temporary));
   }
   TRY_ASSIGN(auto policy, sandbox::Policy::create(spec, around));
-  std::unique_ptr<Sandbox> sandbox(
-      new Sandbox(std::move(policy), options.runs_programs ? options.supervisor : nullptr));
+  std::unique_ptr<Sandbox> sandbox(new Sandbox(
+      std::move(policy), options.runs_programs ? options.supervisor : nullptr, options.shared));
   sandbox->is_swept_ = !options.is_for_git;  // git itself makes none of that below
   sandbox->variables_ = cache_variables(options.environment, sandbox->policy_, around.temporary);
   sandbox->variables_.insert_or_assign("TMPDIR", around.temporary.string());

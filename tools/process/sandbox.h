@@ -28,6 +28,7 @@ struct SandboxOptions {
   std::filesystem::path agent_file;            // empty: there is none
   std::filesystem::path temporary;             // the run's own folder
   std::vector<std::filesystem::path> secrets;  // errand's configuration and state
+  std::filesystem::path shared;                // sandbox::SharedPictures', in one of these
   std::vector<std::filesystem::path> obeyed;   // what errand itself obeys: no tool may change it
   sandbox::Outputs outputs;
   std::vector<std::string> other_runs = {};  // as Surroundings'
@@ -96,7 +97,7 @@ class Sandbox {
   sandbox::ProtectedFiles::Sweep sweep();
 
  private:
-  Sandbox(sandbox::Policy policy, Supervisor* supervisor);
+  Sandbox(sandbox::Policy policy, Supervisor* supervisor, const std::filesystem::path& shared);
   std::vector<std::string> names_of(bool are_in_force) const;
   agent::Result<std::string> next_profile();
   void keep_survey();

@@ -4,11 +4,13 @@
 #include "agent/sha256.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <fcntl.h>
 #include <optional>
 #include <random>
@@ -251,6 +253,47 @@ bool FileTree::put_back() const {
     }
   }
   return is_back;
+}
+
+std::size_t FileTree::size() const {
+  std::size_t all = 0;
+  for (const auto& [path, entry] : entries_) {
+    all += entry.content.size();
+  }
+  return all;
+}
+
+nlohmann::json FileTree::kept() const {
+  nlohmann::json entries = nlohmann::json::array();
+  for (const auto& [path, entry] : entries_) {
+    entries.push_back({path, kept_status(entry.status), entry.content, entry.is_known});
+  }
+  return {path_.native(), std::move(entries)};
+}
+
+FileTree FileTree::from(const nlohmann::json& kept) {
+  FileTree tree;
+  tree.path_ = kept.at(0).get<std::string>();
+  for (const nlohmann::json& entry : kept.at(1)) {
+    tree.entries_.emplace(entry.at(0).get<std::string>(),
+                          Entry{.status = status_from(entry.at(1)),
+                                .content = entry.at(2).get<std::string>(),
+                                .is_known = entry.at(3).get<bool>()});
+  }
+  return tree;
+}
+
+nlohmann::json kept_status(const struct stat& status) {
+  std::string bytes(sizeof status, '\0');
+  std::memcpy(bytes.data(), &status, sizeof status);
+  return bytes;
+}
+
+struct stat status_from(const nlohmann::json& kept) {
+  const auto& bytes = kept.get_ref<const std::string&>();
+  struct stat status = {};
+  std::memcpy(&status, bytes.data(), std::min(bytes.size(), sizeof status));
+  return status;
 }
 
 fs::path move_aside(const fs::path& path, const fs::path& root) {

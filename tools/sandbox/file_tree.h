@@ -3,6 +3,8 @@
 #pragma once
 #include "tools/sandbox/sight.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -38,6 +40,11 @@ class FileTree {
   // Where nothing is, with folders on the way where they are missing. False: it is not as it was.
   bool put_back() const;
 
+  std::size_t size() const;  // bytes of content that it has
+  // For a process of the same program. Its exceptions where it is none.
+  nlohmann::json kept() const;
+  static FileTree from(const nlohmann::json& kept);
+
  private:
   struct Entry {
     struct stat status = {};
@@ -48,6 +55,10 @@ class FileTree {
   std::filesystem::path path_;
   std::map<std::string, Entry> entries_;  // by path
 };
+
+// The same of what the system says of a file.
+nlohmann::json kept_status(const struct stat& status);
+struct stat status_from(const nlohmann::json& kept);
 
 // Gives what stands at the path another name beside it: NAME.untrusted, or with a number where that
 // is taken, and less of NAME where that would be too long. Empty where there is nothing, or it

@@ -145,44 +145,9 @@ bool is_folder(const Sight::Named& entry, const fs::path& path, Sight& sight) {
 
 }  // namespace
 
-bool ProtectedFiles::is_allowed(const Path& place) const {
-  return std::ranges::any_of(options_.allowed, [&](const Path& allowed) {
-    return is_below(place, allowed) || is_below(allowed, place);
-  });
-}
-
-bool ProtectedFiles::is_ours(const Path& place) const {
-  return std::ranges::any_of(options_.roots,
-                             [&](const Path& root) { return is_below(place, root); }) &&
-         !is_allowed(place);
-}
-
-bool ProtectedFiles::is_mounted(const Path& place) const {
-  return std::ranges::any_of(options_.tops,
-                             [&](const Path& top) {
-                               return is_below(place, top / ".git") ||
-                                      is_below(place, top / ".errand");
-                             }) ||
-         std::ranges::any_of(options_.files,
-                             [&](const Path& file) { return is_below(place, file); });
-}
-
-// These are mounts, too, so that no program renames them.
-bool ProtectedFiles::leads_to_mounts(const Path& folder) const {
-  const auto is_there = [&](const Path& place) { return is_below(place, folder); };
-  return std::ranges::any_of(options_.tops, is_there) ||
-         std::ranges::any_of(options_.files, is_there);
-}
-
 // A mount holds a file by the name that it covers: one with other names is changed by these.
 bool ProtectedFiles::holds(const FileTree& tree, const Path& place) const {
-  return is_mounted(place) && !tree.has_other_names();
-}
-
-const fs::path& ProtectedFiles::root_of(const Path& place) const {
-  const auto root =
-      std::ranges::find_if(options_.roots, [&](const Path& one) { return is_below(place, one); });
-  return root == options_.roots.end() ? place : *root;
+  return options_.is_mounted(place) && !tree.has_other_names();
 }
 
 // What needs no look behind mounts that held.
@@ -194,7 +159,8 @@ void ProtectedFiles::look_by_name(State& state,
   for (const Sight::Named& entry : sight.entries_of(top)) {
     const Path path = top / entry.name;
     const bool was_there = before.places.contains(path) || before.folders.contains(path);
-    if (!is_obeyed_name(entry.name) || is_allowed(path) || (was_there && is_mounted(path))) {
+    if (!is_obeyed_name(entry.name) || options_.is_allowed(path) ||
+        (was_there && options_.is_mounted(path))) {
       continue;
     }
     if (is_folder(entry, path, sight) && is_obeyed_anywhere(entry.name) && !was_there) {
@@ -214,14 +180,14 @@ bool ProtectedFiles::is_untouched(const State& state) const {
   for (const Path& top : state.tops) {
     for (const Sight::Named& entry : sight.entries_of(top)) {
       const Path path = top / entry.name;
-      if (is_obeyed_name(entry.name) && !is_allowed(path)) {
+      if (is_obeyed_name(entry.name) && !options_.is_allowed(path)) {
         names += state.places.contains(path) || state.folders.contains(path) ? 0 : 1;
       }
     }
     names += is_git_folder(top, sight) && !state.folders.contains(top) ? 1 : 0;
   }
   names += static_cast<std::size_t>(std::ranges::count_if(options_.files, [&](const Path& file) {
-    return !state.places.contains(file) && !is_allowed(file) && sight.is_there(file);
+    return !state.places.contains(file) && !options_.is_allowed(file) && sight.is_there(file);
   }));
   names += static_cast<std::size_t>(std::ranges::count_if(
       options_.crossed, [&](const Path& folder) { return is_link(folder, sight); }));
@@ -248,7 +214,7 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
     }
     std::size_t room = k_most_bytes;
     for (const Path& file : options_.files) {
-      if (!before->places.contains(file) && !is_allowed(file) && sight.is_there(file)) {
+      if (!before->places.contains(file) && !options_.is_allowed(file) && sight.is_there(file)) {
         state.places.emplace(file, FileTree::read(file, room, sight));
       }
     }
@@ -262,7 +228,7 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
   }
   std::size_t room = k_most_bytes;
   const auto add_place = [&](const Path& path) {
-    if (!is_ours(path) || !sight.is_there(path)) {
+    if (!options_.has(path) || !sight.is_there(path)) {
       return;
     }
     const auto known = before != nullptr ? before->places.find(path) : state.places.end();
@@ -274,9 +240,9 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
     const Repository repository = find_repository(tops[at], sight);
     for (const Path& folder : repository.folders) {
       GitFolder found{.handle = sight.open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW)};
-      if (is_ours(folder) && found.handle && ::fstat(found.handle.get(), &found.status) == 0) {
+      if (options_.has(folder) && found.handle && ::fstat(found.handle.get(), &found.status) == 0) {
         found.data = scope == Scope::all ? data_of(folder, sight) : std::vector<struct stat>();
-        if (scope == Scope::all || !is_mounted(folder)) {
+        if (scope == Scope::all || !options_.is_mounted(folder)) {
           found.oddities = oddities_in(folder, sight);
         }
         state.folders.emplace(folder, std::move(found));
@@ -291,7 +257,7 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
     }
     std::ranges::for_each(repository.obeyed, add_place);
     for (const Path& tree : repository.trees) {
-      if (is_ours(tree) && std::ranges::find(tops, tree) == tops.end()) {
+      if (options_.has(tree) && std::ranges::find(tops, tree) == tops.end()) {
         tops.push_back(tree);
       }
     }
@@ -313,12 +279,17 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
   }
   state.tops = std::move(tops);
   look_beside_data(state, before, room, scope, sight);
-  state.is_behind_mounts = std::ranges::all_of(state.places, [&](const auto& one) {
+  state.is_behind_mounts = are_all_behind_mounts(state);
+  return state;
+}
+
+// Or found by their names alone.
+bool ProtectedFiles::are_all_behind_mounts(const State& state) const {
+  return std::ranges::all_of(state.places, [&](const auto& one) {
     return holds(one.second, one.first) ||
            (std::ranges::find(state.tops, one.first.parent_path()) != state.tops.end() &&
-            is_obeyed_name(one.first.filename().native()) && !is_mounted(one.first));
+            is_obeyed_name(one.first.filename().native()) && !options_.is_mounted(one.first));
   });
-  return state;
 }
 
 // After all else, which then has its room.
@@ -329,7 +300,7 @@ void ProtectedFiles::look_beside_data(
   }
   std::vector<Path> with_other_names;
   const auto add = [&](const Path& path) {
-    if (is_ours(path) && !state.places.contains(path) && !aside_.contains(path)) {
+    if (options_.has(path) && !state.places.contains(path) && !aside_.contains(path)) {
       const auto known = before != nullptr ? before->places.find(path) : state.places.end();
       const bool is_known = before != nullptr && known != before->places.end();
       state.places.emplace(path,
@@ -338,7 +309,7 @@ void ProtectedFiles::look_beside_data(
   };
   for (const auto& [git, folder] : state.folders) {
     const bool is_top = std::ranges::find(state.tops, git) != state.tops.end();
-    const bool looks_into_data = scope == Scope::all || !is_mounted(git);
+    const bool looks_into_data = scope == Scope::all || !options_.is_mounted(git);
     BesideData beside = beside_data(git, is_top ? git : Path(), looks_into_data, sight);
     std::ranges::for_each(beside.obeyed, add);
     std::ranges::move(beside.with_other_names, std::back_inserter(with_other_names));
@@ -356,7 +327,7 @@ void ProtectedFiles::look_beside_data(
 // Only folders: what a link leads to is not kept by the link's name.
 void ProtectedFiles::note_ways(Sight& sight) {
   const auto note_way = [&](const Path& to) {
-    Path at = root_of(to);
+    Path at = options_.root_of(to);
     for (const Path& part : to.lexically_relative(at).parent_path()) {
       at /= part;
       const auto status = base_.ways.contains(at) ? std::nullopt : sight.lstat(at);
@@ -382,11 +353,17 @@ agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts) {
     ++running_;
     return generation_;
   }
+  TRY_ASSIGN(const SharedPictures::Turn turn, take_turn());
   Sight sight;
-  if (!unseen_end_ && (!has_mounts || !is_untouched(base_))) {
+  const bool is_news = !unseen_end_ && (!has_mounts || !is_untouched(base_));
+  if (is_news) {
     const State before = std::exchange(base_, {});
     aside_.clear();
+    taken_over_.clear();
     base_ = look(options_.tops, &before, has_mounts ? Scope::without_data : Scope::all, sight);
+    if (turn.is_shared()) {
+      take_over_from_others(sight);
+    }
     note_ways(sight);
     note_base(sight);
   }
@@ -403,7 +380,13 @@ agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts) {
   for (const Path& file : options_.files) {
     note(file, mounted, sight);
   }
-  if (auto trouble = sight.trouble()) {
+  auto trouble = sight.trouble();
+  if (!trouble && turn.is_shared()) {
+    if (auto shown = show(has_mounts, is_news); !shown) {
+      trouble = std::move(shown).error();
+    }
+  }
+  if (trouble) {
     if (!unseen_end_) {
       base_ = {};
     }
@@ -416,6 +399,49 @@ agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts) {
   mounted_ = std::move(mounted);
   ++running_;
   return generation_;
+}
+
+agent::Result<SharedPictures::Turn> ProtectedFiles::take_turn() {
+  return options_.roots.empty() ? SharedPictures::Turn() : pictures_.take_turn();
+}
+
+void ProtectedFiles::take_over_from_others(Sight& sight) {
+  for (const OthersPicture& others :
+       pictures_.of_others({shown_.file(), shown_survey_.file()}, sight)) {
+    TakenOver taken = take_over(base_, options_, others);
+    taken_over_.merge(taken.changed);
+    for (const Path& place : taken.made) {
+      survey_.places.erase(place);
+      std::erase_if(survey_.files, [&](const auto& file) { return is_below(file.first, place); });
+    }
+  }
+  base_.is_behind_mounts = are_all_behind_mounts(base_);
+}
+
+agent::Result<void> ProtectedFiles::show(bool has_mounts, bool is_news) {
+  if (!is_news && shown_.show_again()) {
+    return {};
+  }
+  const PictureExtent extent{.has_looked_into_git = !has_mounts, .below = std::nullopt};
+  return shown_.show(pictures_.folder(), encode(options_, base_, extent));
+}
+
+// Of what each call looks after, the calls' pictures tell.
+agent::Result<void> ProtectedFiles::show_survey() {
+  TRY_ASSIGN(const SharedPictures::Turn turn, take_turn());
+  if (!turn.is_shared() || !survey_.is_whole) {
+    return {};
+  }
+  const Options places{.roots = options_.roots,
+                       .tops = options_.tops,
+                       .files = {},
+                       .crossed = {},
+                       .allowed = options_.allowed};
+  PictureExtent extent{.has_looked_into_git = false, .below = std::set<Path>()};
+  for (const auto& [path, identity] : survey_.places) {
+    extent.below->insert(extent.below->end(), path);
+  }
+  return shown_survey_.show(pictures_.folder(), encode(places, {}, extent));
 }
 
 // One comparison with what was there, and what comes of it.
@@ -531,7 +557,7 @@ class ProtectedFiles::Undoing {
   void clear(const Path& folder, const struct stat& before) {
     open(folder, before);
     const auto now = sight_.lstat(folder);
-    const bool is_users = have_mounts_held_ && files_.leads_to_mounts(folder);
+    const bool is_users = have_mounts_held_ && files_.options_.leads_to_mounts(folder);
     if (is_users || (now && S_ISDIR(now->st_mode))) {
       return;
     }
@@ -553,7 +579,8 @@ class ProtectedFiles::Undoing {
       }
       for (const auto& odd : found) {
         const Path& index = odd.first;
-        if (!folder.oddities->contains(odd) && files_.is_ours(index) && sight_.is_there(index)) {
+        if (!folder.oddities->contains(odd) && files_.options_.has(index) &&
+            sight_.is_there(index)) {
           add(moved(index));
         }
       }
@@ -561,13 +588,15 @@ class ProtectedFiles::Undoing {
   }
 
   bool is_behind_a_mount(const Path& path) const {
-    return have_mounts_held_ && files_.is_mounted(path);
+    return have_mounts_held_ && files_.options_.is_mounted(path);
   }
 
-  ProtectedChange moved(const Path& place) const { return set_aside(place, files_.root_of(place)); }
+  ProtectedChange moved(const Path& place) const {
+    return set_aside(place, files_.options_.root_of(place));
+  }
 
   ProtectedChange put_back(const Path& place, const FileTree& tree) const {
-    Path aside = move_aside(place, files_.root_of(place));
+    Path aside = move_aside(place, files_.options_.root_of(place));
     Sight sight(Sight::Shut::opened);
     const bool is_back = !sight.is_there(place) && sight.is_whole() && tree.put_back() &&
                          is_there_again(place, tree);
@@ -587,7 +616,7 @@ class ProtectedFiles::Undoing {
     ProtectedChange change{.path = path};
     const std::string handle = fmt::format("/proc/self/fd/{}", folder.handle.get());
     if (!is_itself) {
-      change.found_as = now ? move_aside(path, files_.root_of(path)) : Path();
+      change.found_as = now ? move_aside(path, files_.options_.root_of(path)) : Path();
       std::error_code error;
       const Path moved_to = fs::read_symlink(handle, error);
       if (!error) {
@@ -613,7 +642,12 @@ class ProtectedFiles::Undoing {
 ProtectedEnd ProtectedFiles::end(bool have_mounts_held) {
   const std::scoped_lock lock(mutex_);
   --running_;
-  return compare(have_mounts_held);
+  const auto turn = take_turn();  // what was changed is put back without it, too
+  ProtectedEnd end = compare(have_mounts_held);
+  if (running_ == 0 && !unseen_end_) {
+    shown_.hide();
+  }
+  return end;
 }
 
 ProtectedEnd ProtectedFiles::compare(bool have_mounts_held) {
@@ -681,7 +715,13 @@ agent::Result<void> ProtectedFiles::survey() {
       sight);
   survey_number_ = 1;
   note_base(sight);
-  if (auto trouble = sight.trouble()) {
+  auto trouble = sight.trouble();
+  if (!trouble) {
+    if (auto shown = show_survey(); !shown) {
+      trouble = std::move(shown).error();
+    }
+  }
+  if (trouble) {
     survey_number_ = 0;
     return agent::fail(*std::move(trouble));
   }
@@ -704,7 +744,7 @@ std::set<fs::path> ProtectedFiles::single_places(Sight& sight) const {
       }
     }
   }
-  std::erase_if(places, [this](const Path& place) { return !is_ours(place); });
+  std::erase_if(places, [this](const Path& place) { return !options_.has(place); });
   return places;
 }
 
@@ -716,7 +756,8 @@ void ProtectedFiles::note_base(Sight& sight) {
   std::map<Path, ObeyedPlace::Identity> places;
   std::map<Path, std::string> looked_after;
   for (const auto& [path, tree] : base_.places) {
-    looked_after.emplace(path, fingerprint_of(path, sight));
+    const bool stands_otherwise = taken_over_.contains(path) && tree.size() <= k_most_of_one_file;
+    looked_after.emplace(path, stands_otherwise ? tree.fingerprint() : fingerprint_of(path, sight));
     places.emplace(path, identity_of(path, sight));
   }
   for (const auto& [path, folder] : base_.folders) {
@@ -781,7 +822,7 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
       [&](const ObeyedPlace& place) {
         const Path path =
             place.kind == ObeyedPlace::Kind::repository ? place.path / "HEAD" : place.path;
-        if (is_allowed(path) || base_.places.contains(place.path) ||
+        if (options_.is_allowed(path) || base_.places.contains(place.path) ||
             base_.folders.contains(place.path)) {
           return Path();
         }
@@ -828,12 +869,12 @@ ProtectedFiles::Sweep ProtectedFiles::sweep_after_kill(const ObeyedSurvey& surve
 std::vector<ProtectedChange> ProtectedFiles::sweep_ways(Sight& sight) const {
   std::vector<ProtectedChange> changes;
   for (const auto& [path, before] : survey_.ways) {
-    const auto now = is_ours(path) ? sight.lstat(path) : std::nullopt;
+    const auto now = options_.has(path) ? sight.lstat(path) : std::nullopt;
     if (now && is_shut(*now, before)) {
       const bool is_open = set_mode(path, now->st_mode | (before & S_IRWXU));
       changes.push_back({.path = path, .outcome = is_open ? Outcome::put_back : Outcome::stays});
     } else if (now && !S_ISDIR(now->st_mode) && !survey_.has_mounts) {
-      changes.push_back(set_aside(path, root_of(path)));
+      changes.push_back(set_aside(path, options_.root_of(path)));
     }
   }
   return changes;
@@ -869,7 +910,7 @@ void ProtectedFiles::note_lost(Sweep& sweep, Sight& sight) {
     const bool is_awaited =
         is_tool_lock(path.filename().native()) || path.filename() == "config.yaml";
     const bool is_lost =
-        is_awaited && !is_allowed(path) && !is_reachable(path, sight) && sight.is_whole();
+        is_awaited && !options_.is_allowed(path) && !is_reachable(path, sight) && sight.is_whole();
     if (is_lost) {
       sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
     }
@@ -877,7 +918,8 @@ void ProtectedFiles::note_lost(Sweep& sweep, Sight& sight) {
   });
 }
 
-std::shared_ptr<ProtectedFiles> SharedProtection::of(ProtectedFiles::Options options) {
+std::shared_ptr<ProtectedFiles> SharedProtection::of(ProtectedFiles::Options options,
+                                                     const fs::path& shared) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(known_, [](const auto& one) { return one.expired(); });
   for (const std::weak_ptr<ProtectedFiles>& one : known_) {
@@ -885,7 +927,7 @@ std::shared_ptr<ProtectedFiles> SharedProtection::of(ProtectedFiles::Options opt
       return known;
     }
   }
-  auto made = std::make_shared<ProtectedFiles>(std::move(options));
+  auto made = std::make_shared<ProtectedFiles>(std::move(options), shared);
   known_.push_back(made);
   return made;
 }

@@ -5,9 +5,10 @@
 #include "agent/descriptor.h"
 #include "agent/error.h"
 #include "agent/result.h"
-#include "tools/sandbox/file_tree.h"
 #include "tools/sandbox/obeyed_below.h"
 #include "tools/sandbox/obeyed_survey.h"
+#include "tools/sandbox/picture.h"
+#include "tools/sandbox/shared_pictures.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -48,16 +49,10 @@ struct ProtectedEnd {
 // Thread-safe. Calls may overlap: what stood there before the first of them is what counts.
 class ProtectedFiles {
  public:
-  struct Options {
-    std::vector<std::filesystem::path> roots;    // folders that programs may write
-    std::vector<std::filesystem::path> tops;     // these, and what is checked out in them
-    std::vector<std::filesystem::path> files;    // single places in them that are obeyed
-    std::vector<std::filesystem::path> crossed;  // folders in them that must not become links
-    std::vector<std::filesystem::path> allowed;  // places in them that are not protected
-    bool is_for_git = false;  // git itself runs, and no other program: it writes beside its data
-    bool operator==(const Options&) const = default;
-  };
-  explicit ProtectedFiles(Options options) : options_(std::move(options)) {}
+  using Options = ProtectedPlaces;
+  // Not shared with others where `shared` is empty: SharedPictures' folder.
+  explicit ProtectedFiles(Options options, std::filesystem::path shared = {})
+      : options_(std::move(options)), pictures_(std::move(shared)) {}
 
   const Options& options() const { return options_; }
 
@@ -93,23 +88,9 @@ class ProtectedFiles {
 
  private:
   using Path = std::filesystem::path;
-  using Oddities = std::set<std::pair<Path, std::string>>;  // by the index
-  struct GitFolder {
-    struct stat status = {};
-    agent::Descriptor handle;
-    std::vector<struct stat> data;  // objects, refs, index
-    // What is odd of its indexes; none where nobody has looked.
-    std::optional<Oddities> oddities;
-  };
-  struct State {
-    std::vector<Path> tops;                             // folders where names are obeyed
-    std::map<Path, FileTree> places;                    // what is obeyed, where it is there
-    std::map<Path, GitFolder> folders;                  // git's own
-    std::map<Path, struct stat> roots;                  // the tops, as they were
-    std::map<Path, struct stat> ways;                   // git's folders, and those that lead there
-    std::vector<std::pair<Path, struct stat>> watched;  // folders that say when there are others
-    bool is_behind_mounts = false;                      // all but what is obeyed by its name alone
-  };
+  using Oddities = Picture::Oddities;
+  using GitFolder = Picture::GitFolder;
+  using State = Picture;
   enum class Scope : std::uint8_t { all, without_data, by_name };
   class Undoing;
 
@@ -117,15 +98,15 @@ class ProtectedFiles {
   void look_by_name(State& state, const State& before, const Path& top, Sight& sight) const;
   void look_beside_data(
       State& state, const State* before, std::size_t& room, Scope scope, Sight& sight) const;
+  agent::Result<SharedPictures::Turn> take_turn();
+  void take_over_from_others(Sight& sight);
+  agent::Result<void> show(bool has_mounts, bool is_news);
+  agent::Result<void> show_survey();
+  bool are_all_behind_mounts(const State& state) const;
   void note_ways(Sight& sight);
   ProtectedEnd compare(bool have_mounts_held);
   bool is_untouched(const State& state) const;
-  bool is_ours(const Path& place) const;
-  bool is_allowed(const Path& place) const;
-  bool is_mounted(const Path& place) const;
-  bool leads_to_mounts(const Path& folder) const;
   bool holds(const FileTree& tree, const Path& place) const;
-  const Path& root_of(const Path& place) const;
   std::set<Path> single_places(Sight& sight) const;
   void note_base(Sight& sight);
   std::vector<ProtectedChange> sweep_ways(Sight& sight) const;
@@ -136,8 +117,12 @@ class ProtectedFiles {
 
   Options options_;
   std::mutex mutex_;
+  SharedPictures pictures_;
+  ShownPicture shown_;         // while programs are at work
+  ShownPicture shown_survey_;  // from the survey to the sweep
   State base_;
-  std::set<Path> aside_;  // what was moved since then, by its other name
+  std::set<Path> aside_;       // what was moved since then, by its other name
+  std::set<Path> taken_over_;  // what stands there otherwise than in `base_`: others are at work
   ObeyedSurvey survey_;
   std::uint64_t survey_number_ = 0;   // another one whenever it is another survey; 0: there is none
   std::vector<struct stat> mounted_;  // what stood at the places of mounts
@@ -152,7 +137,9 @@ class ProtectedFiles {
 // before. Thread-safe.
 class SharedProtection {
  public:
-  std::shared_ptr<ProtectedFiles> of(ProtectedFiles::Options options);
+  // As ProtectedFiles' constructor takes them.
+  std::shared_ptr<ProtectedFiles> of(ProtectedFiles::Options options,
+                                     const std::filesystem::path& shared);
 
  private:
   std::mutex mutex_;

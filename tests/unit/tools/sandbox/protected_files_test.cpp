@@ -619,12 +619,12 @@ TEST_CASE("protected files: who protects the same shares what was there before",
   CHECK(project.end().empty());
   tools::sandbox::SharedProtection shared;
   const ProtectedFiles::Options options = project.files().options();
-  const auto one = shared.of(options);
-  const auto other = shared.of(options);
+  const auto one = shared.of(options, {});
+  const auto other = shared.of(options, {});
   CHECK(one == other);
   ProtectedFiles::Options more = options;
   more.allowed.push_back(project.at(".git"));
-  CHECK(shared.of(more) != one);
+  CHECK(shared.of(more, {}) != one);
   REQUIRE(one->begin());
   project.write("agent.md", "evil");
   REQUIRE(other->begin());  // the file that the one has made is no state from before for the other

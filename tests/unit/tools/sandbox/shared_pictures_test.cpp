@@ -1,0 +1,231 @@
+#include "tools/sandbox/shared_pictures.h"
+
+#include "tests/unit/tools/process/process_support.h"
+#include "tools/sandbox/protected_files.h"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+using tools::sandbox::decode_picture;
+using tools::sandbox::ProtectedChange;
+using tools::sandbox::ProtectedFiles;
+using tools::sandbox::SharedPictures;
+using tools::sandbox::ShownPicture;
+using tools::sandbox::Sight;
+
+namespace {
+
+// A folder in which two runs work that do not obey the same files.
+class Work {
+ public:
+  Work() {
+    fs::create_directories(at("ci"));
+    fs::create_directories(at("sub"));
+    write("have.test.yaml", "good");
+    write("ci/deploy.sh", "good");
+    one_ = run({root()}, {at("one.yaml"), at("ci/deploy.sh")});
+    other_ = run({root()}, {at("other.yaml"), at("ci/deploy.sh")});
+  }
+
+  fs::path root() const { return fs::canonical(folder_.path()); }
+  fs::path at(const std::string& name) const { return root() / name; }
+  fs::path shared() const { return fs::canonical(shared_.path()) / "state" / "at-work"; }
+  std::string text(const std::string& name) const { return tests::read_text(at(name)); }
+  void write(const std::string& name, std::string_view content) const {
+    std::ofstream(at(name)) << content;
+  }
+  void run_script(const std::string& script) const {
+    REQUIRE(std::system(fmt::format("cd '{}' && {}", root().string(), script).c_str()) == 0);
+  }
+  std::shared_ptr<ProtectedFiles> run(std::vector<fs::path> tops,
+                                      std::vector<fs::path> files = {}) const {
+    return std::make_shared<ProtectedFiles>(
+        ProtectedFiles::Options{
+            .roots = tops, .tops = tops, .files = std::move(files), .crossed = {}, .allowed = {}},
+        shared());
+  }
+  ProtectedFiles& one() const { return *one_; }
+  ProtectedFiles& other() const { return *other_; }
+
+  void plant() const {
+    write("have.test.yaml", "evil");
+    write("ci/deploy.sh", "evil");
+    write("new.test.yaml", "evil");
+    run_script("mkdir .git .git/objects .git/refs && echo ref: refs/heads/main >.git/HEAD");
+  }
+  bool is_as_it_was() const {
+    return text("have.test.yaml") == "good" && text("ci/deploy.sh") == "good" &&
+           !fs::exists(at("new.test.yaml")) && !fs::exists(at(".git"));
+  }
+
+ private:
+  tests::TemporaryFolder folder_;
+  tests::TemporaryFolder shared_;
+  std::shared_ptr<ProtectedFiles> one_;
+  std::shared_ptr<ProtectedFiles> other_;
+};
+
+std::size_t pictures_in(const fs::path& folder) {
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    count += entry.path().filename().string().starts_with("picture-") ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("shared pictures: what another run's program has changed is nobody's state from before",
+          "[tools]") {
+  const bool has_mounts = GENERATE(false, true);
+  const bool ends_last = GENERATE(false, true);
+  const Work work;
+  REQUIRE(work.one().begin(has_mounts));
+  work.plant();
+  REQUIRE(work.other().begin(has_mounts));
+  if (!ends_last) {
+    CHECK(work.one().end(false).changes.size() == 4);
+    CHECK(work.other().end(false).changes.empty());
+  } else {
+    CHECK(work.other().end(false).changes.size() == 4);
+    CHECK(work.is_as_it_was());
+    work.plant();
+    CHECK(work.one().end(false).changes.size() == 4);
+  }
+  CHECK(work.is_as_it_was());
+}
+
+TEST_CASE("shared pictures: who comes third takes over what the second did", "[tools]") {
+  const Work work;
+  const auto third = work.run({work.root()});
+  REQUIRE(work.one().begin());
+  work.plant();
+  REQUIRE(work.other().begin());
+  work.one().end(false);
+  work.plant();
+  REQUIRE(third->begin());
+  work.other().end(false);
+  CHECK(third->end(false).changes.empty());
+  CHECK(work.is_as_it_was());
+}
+
+TEST_CASE("shared pictures: what was taken away comes back", "[tools]") {
+  const Work work;
+  REQUIRE(work.one().begin());
+  work.run_script("rm -r have.test.yaml ci && ln -s sub ci");
+  REQUIRE(work.other().begin());
+  work.other().end(false);
+  CHECK(work.is_as_it_was());
+  CHECK(fs::is_directory(fs::symlink_status(work.at("ci"))));
+  CHECK(work.one().end(false).changes.empty());
+}
+
+TEST_CASE("shared pictures: what nobody's program was at work for is what was there", "[tools]") {
+  const Work work;
+  REQUIRE(work.one().begin());
+  CHECK(work.one().end(false).changes.empty());
+  work.write("have.test.yaml", "by the user");
+  work.write("new.test.yaml", "by the user");
+  REQUIRE(work.other().begin());
+  CHECK(work.other().end(false).changes.empty());
+  CHECK(work.text("have.test.yaml") == "by the user");
+  CHECK(work.text("new.test.yaml") == "by the user");
+}
+
+TEST_CASE("shared pictures: behind mounts that hold, changes are the user's own", "[tools]") {
+  const Work work;
+  REQUIRE(work.one().begin(true));
+  work.write("ci/deploy.sh", "by the user");
+  REQUIRE(work.other().begin(true));
+  CHECK(work.other().end(true).changes.empty());
+  CHECK(work.one().end(true).changes.empty());
+  CHECK(work.text("ci/deploy.sh") == "by the user");
+}
+
+TEST_CASE("shared pictures: in a folder below, what the outer run has made is not from before",
+          "[tools]") {
+  const Work work;
+  work.write("sub/old.test.yaml", "good");
+  const auto inner = work.run({work.at("sub")});
+  REQUIRE(work.one().survey());
+  REQUIRE(work.one().begin());
+  work.write("sub/new.test.yaml", "evil");
+  work.write("sub/agent.yaml", "the work's own");
+  CHECK(work.one().end(false).changes.empty());  // a sweep's
+  REQUIRE(inner->begin());
+  CHECK(work.one().sweep().changes.size() == 1);
+  CHECK(inner->end(false).changes.empty());
+  CHECK_FALSE(fs::exists(work.at("sub/new.test.yaml")));
+  CHECK(work.text("sub/old.test.yaml") == "good");
+  CHECK(work.text("sub/agent.yaml") == "the work's own");
+}
+
+TEST_CASE("shared pictures: who was killed shows none", "[tools]") {
+  const Work work;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto its = work.run({work.root()});
+    ::_exit(its->begin() ? 0 : 1);  // nothing is taken away
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  CHECK(pictures_in(work.shared()) == 1);
+  work.write("have.test.yaml", "by the user");
+  REQUIRE(work.other().begin());
+  CHECK(work.other().end(false).changes.empty());
+  CHECK(work.text("have.test.yaml") == "by the user");
+  CHECK(pictures_in(work.shared()) == 1);  // its own: that of the dead is gone
+}
+
+TEST_CASE("shared pictures: one that was taken away is shown again", "[tools]") {
+  const Work work;
+  REQUIRE(work.one().begin(true));
+  work.one().end(true);
+  fs::remove_all(work.shared());
+  REQUIRE(work.one().begin(true));
+  work.plant();
+  REQUIRE(work.other().begin(true));
+  work.one().end(true);
+  work.other().end(true);
+  CHECK(work.text("have.test.yaml") == "good");
+  CHECK_FALSE(fs::exists(work.at("new.test.yaml")));
+}
+
+TEST_CASE("shared pictures: without a folder for them each goes by itself", "[tools]") {
+  const Work work;
+  fs::create_directories(work.shared().parent_path());
+  std::ofstream(work.shared()) << "no folder";
+  REQUIRE(work.one().begin());
+  work.write("new.test.yaml", "evil");
+  CHECK(work.one().end(false).changes.size() == 1);
+}
+
+TEST_CASE("shared pictures: a turn is waited for, and not for ever", "[tools]") {
+  const tests::TemporaryFolder folder;
+  SharedPictures one(folder.path() / "at-work");
+  SharedPictures other(folder.path() / "at-work");
+  std::optional<SharedPictures::Turn> turn(one.take_turn().value());
+  REQUIRE(turn->is_shared());
+  std::jthread later([&] { turn.reset(); });
+  CHECK(other.take_turn().value().is_shared());
+}
+
+TEST_CASE("shared pictures: bytes that are none are no picture", "[tools]") {
+  CHECK_FALSE(decode_picture(""));
+  CHECK_FALSE(decode_picture("\xa1"));
+  CHECK_FALSE(decode_picture("\xa1\x65roots\x01"));
+  const std::string good = tools::sandbox::encode({}, {}, {});
+  REQUIRE(decode_picture(good));
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    CHECK_FALSE(decode_picture(good.substr(0, length)));
+  }
+}
