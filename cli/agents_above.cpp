@@ -111,6 +111,7 @@ RunAbove run_above(const RecordedRun& above,
                .worked = worked_until_now(above, environment)};
   std::tie(all.spent, all.heard) = spent_by_records(above, environment);
   all.is_over = !waits_for(above, run);
+  all.is_flow = above.begun.plan.is_flow;
   all.resume = resume_of(above, environment);
   return all;
 }

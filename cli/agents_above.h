@@ -31,6 +31,7 @@ struct RunAbove {
   std::filesystem::path kill_file;  // empty: it has none
   agent::ResumeCommand resume;      // carries both on, or, of one that is over, the other alone
   bool is_over = false;             // nothing of it waits for the run below any more
+  bool is_flow = false;
 };
 
 struct AgentsAbove {

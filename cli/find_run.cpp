@@ -1,6 +1,7 @@
 #include "cli/find_run.h"
 
 #include "agent/refusal.h"
+#include "agent/store/owner.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
 #include "cli/agents_above.h"
@@ -185,6 +186,24 @@ Result<std::optional<RecordedRun>> find_session(const fs::path& store,
   return recall(store, runs->front().row.run_id, context.environment);
 }
 
+namespace {
+
+// The commands of a flow that is at work may be such as wait for its agents to end.
+Result<void> check_flows_rest(const AgentsAbove& above) {
+  for (const RunAbove& run : above.runs) {
+    if (run.is_flow && agent::store::RunClaims(run.store).is_claimed(run.run_id)) {
+      return agent::fail(
+          agent::Code::cli_usage,
+          fmt::format("the flow {} is at work, and this run is a part of it", run.run_id),
+          "carry it on, or answer, when the flow has ended: what waits in it waits "
+          "until then");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<RunSource> carried_on(RecordedRun run,
                              std::vector<std::string> prompt,
                              Parsed& parsed,
@@ -242,6 +261,9 @@ Result<RunSource> carried_on(RecordedRun run,
     source.above = *std::move(above);
   } else if (!agent_file) {  // else that file's own rights and limits are all that is known
     return agent::fail(std::move(above).error());
+  }
+  if (!run.forked_from) {
+    TRY(check_flows_rest(source.above));
   }
   if (run.is_own) {
     TRY(take_over_options(run, parsed));

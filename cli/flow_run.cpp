@@ -497,8 +497,9 @@ void FlowRun::begin_members() {
     std::vector<Member> members = std::exchange(ready_, {});
     std::ranges::move(state_->begin(), std::back_inserter(members));
     std::erase_if(members, [&](const Member& member) { return settle_waiting(member); });
-    const bool is_over = interruption() || state_->ending();
     for (const Member& member : members) {
+      is_news = note_ended() || is_news;
+      const bool is_over = interruption() || state_->ending();
       if (settle_recorded(member)) {
         is_news = true;
       } else if (is_over || recorder_->failure() || !make_room_beside(running_.size())) {
@@ -718,17 +719,29 @@ void FlowRun::begin(const Member& member) {
 
 // Until one at least has ended, or all are to be stopped.
 void FlowRun::wait_for_members() {
-  std::vector<std::pair<Member, MemberEnd>> ended;
   {
     std::unique_lock lock(mutex_);
     ended_some_.wait(lock, [&] { return !ended_.empty() || wants_stop(); });
+  }
+  note_ended();
+}
+
+// Also while others begin, of whom there may be many: what has ended is never run again, and what
+// ends the flow keeps them from it. False: none has ended.
+bool FlowRun::note_ended() {
+  std::vector<std::pair<Member, MemberEnd>> ended;
+  {
+    const std::lock_guard lock(mutex_);
     ended.swap(ended_);
   }
   for (auto& [member, end] : ended) {
     running_.erase(member);
     note_end(member, std::move(end));
   }
-  recorder_->commit();
+  if (!ended.empty()) {
+    recorder_->commit();
+  }
+  return !ended.empty();
 }
 
 void FlowRun::note_end(const Member& member, MemberEnd end) {

@@ -89,6 +89,7 @@ class FlowRun {
                        const RecordedMember& since);
   void begin(const Member& member);
   void wait_for_members();
+  bool note_ended();
   void note_end(const Member& member, MemberEnd end);
   std::optional<agent::Ending> interruption() const;
   bool wants_stop() const;

@@ -142,17 +142,26 @@ std::vector<fs::path> folders_of(const std::vector<const ShellCommand*>& command
   return folders;
 }
 
+// Where a `..` follows a link, what is there has another name, and that is named, too.
+void add_file(const fs::path& file, FileSums& sums) {
+  std::error_code error;
+  if (const fs::path name = file.lexically_normal();
+      fs::exists(name, error) || !fs::exists(file, error)) {
+    sums.emplace(name.string(), sum_of(name));
+  }
+}
+
 void add_named(const std::string& text, const CheckPlace& place, FileSums& sums) {
   const CommandPlace& start = place.command;
   const Scripts named = read_scripts(text, start);
   for (const auto* files : {&named.files, &named.modules}) {
     for (const fs::path& file : *files) {
-      sums.emplace(file.lexically_normal().string(), sum_of(file));
+      add_file(file, sums);
     }
   }
   for (const fs::path& file : named_programs(text, start)) {
     if (do_tools_write(place, file)) {
-      sums.emplace(file.lexically_normal().string(), sum_of(file));
+      add_file(file, sums);
     }
   }
   const CommandLine line(text, {.cwd = start.directory, .home = start.home});

@@ -241,6 +241,9 @@ class ScriptReader {
     if (has_unknown(name)) {
       unclear("what it runs is named by a variable or a pattern");
     }
+    if (base_name(name) == "run-parts") {
+      unclear("it runs what stands in a folder, whatever that is");
+    }
     if (is_one_of(k_turns, name)) {
       unclear(fmt::format("there is a `{}` in it", name));
     }
@@ -354,16 +357,47 @@ class ScriptReader {
       const std::string_view name = base_name(one.words[at]);
       takes_scripts = takes_scripts || is_one_of(k_take_scripts, name);
       const auto behind = one.words | std::views::drop(at + 1);
-      if (takes_scripts && one.words[at] == "-f" && !behind.empty()) {
-        add_script(behind.front());
-      } else if (is_interpreter(name) && !is_shell(name)) {
-        const auto script = std::ranges::find_if(behind, [](const auto& word) {
-          return !word.starts_with('-') || word == "-m" || word == "-c" || word == "-e";
-        });
-        if (script != behind.end() && !script->starts_with('-')) {
-          add_script(*script);
-        }
+      if (takes_scripts) {
+        add_script_of_option(one.words[at], behind.empty() ? std::string() : behind.front());
+      }
+      if (is_interpreter(name) && !is_shell(name)) {
+        add_told(std::span(one.words).subspan(at));
         check_fed(one, at);
+      }
+    }
+  }
+
+  // `make -sf F`, `awk -fF`, `sed --file=F`
+  void add_script_of_option(const std::string& word, const std::string& next) {
+    static const RE2 option("-[A-Za-z]*f(.*)|--(?:make)?file(?:=(.*))?");
+    std::string behind_letter;
+    std::string behind_sign;
+    if (RE2::FullMatch(word, option, &behind_letter, &behind_sign)) {
+      const std::string& here = behind_letter.empty() ? behind_sign : behind_letter;
+      add_script(here.empty() ? next : here);
+    }
+  }
+
+  // Behind options that have values (`python3 -W ignore F`), and what a module runs (`python3 -m
+  // trace F`).
+  void add_told(std::span<const std::string> words) {
+    const Interpreter* const interpreter = find_interpreter(base_name(words.front()));
+    if (interpreter == nullptr) {
+      return;
+    }
+    const ToldProgram told = told_program(*interpreter, words);
+    if (told.what == ToldProgram::What::script && told.at < words.size()) {
+      add_script(words[told.at]);
+    } else if (told.what == ToldProgram::What::unknown) {
+      const auto behind = words.subspan(1);
+      const auto script = std::ranges::find_if(
+          behind, [](const std::string& word) { return !word.starts_with('-'); });
+      add_script(script == behind.end() ? std::string() : *script);
+    }
+    static const RE2 python(R"(.*\.py[wz]?)");
+    for (const std::string& word : words.subspan(std::min(told.at, words.size()))) {
+      if (told.what == ToldProgram::What::module && RE2::FullMatch(word, python)) {
+        add_script(word);
       }
     }
   }
@@ -702,10 +736,12 @@ class ScriptReader {
     std::error_code error;
     const fs::path folder = place_.directory.lexically_normal();
     const fs::path named = directory_ / word;
-    const fs::path file = behind_link(named).value_or(named.lexically_normal());
+    fs::path file = behind_link(named).value_or(named.lexically_normal());
+    if (!file.has_filename()) {
+      file = file.parent_path();  // `python3 ci/`
+    }
     const auto [end, rest] = std::ranges::mismatch(folder, file);
-    if (!file.has_filename() ||
-        fs::status(file, error).type() != fs::file_type::not_found) {  // also behind a link
+    if (fs::status(file, error).type() != fs::file_type::not_found) {  // also behind a link
       return;
     }
     if (end == folder.end() && rest != file.end()) {

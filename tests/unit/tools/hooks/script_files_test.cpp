@@ -385,6 +385,9 @@ TEST_CASE("script files: what is to be run, there or not, is told apart from wha
   CHECK(to_run("[ -f .env ] && . ./.env; bash <t") == ".env t");
   CHECK(to_run("sh ../late.sh; timeout 9 python3 -B p; python3 -m build") == "../late.sh p");
   CHECK(to_run("BASH_ENV=t bash -c true; make -f m; docker rm -f app") == "t m");
+  CHECK(to_run("make -sf m; make --file=n x; awk -fo; sed -nf p x; sed --file q") == "m n o p q");
+  CHECK(to_run("python3 -W ignore w; python3 -m trace t.py; python3 pack/; node pack/") ==
+        "w t.py pack");
 }
 
 TEST_CASE("script files: what stands behind a sign or a scheme is named", "[tools]") {
