@@ -373,7 +373,9 @@ void manage_context(Plan& plan) {
                                 plan.model().name()),
          .help = "`model.context_window` says how many tokens it takes"});
   }
-  if (!plan.manages_context() || spec.clear_at == 0 || agent.tools.empty()) {
+  const bool has_tools =
+      !agent.tools.empty() || !agent.mcp_servers.empty() || !agent.sub_agents.empty();
+  if (!plan.manages_context() || spec.clear_at == 0 || !has_tools) {
     return;
   }
   auto reader = std::ranges::find(agent.tools, tools::k_result_reader, &agent::ToolSpec::name);

@@ -280,6 +280,9 @@ void Checker::check_value(const Value& value,
                         "\"~\" is a text");
     return;
   }
+  if (value.lacks_a_variable) {
+    return;  // said already
+  }
   switch (key.type) {
     case Type::text:
       check_text(value, key, shown_path);

@@ -81,11 +81,12 @@ Span span_of(const Reference& reference, const Value& value, const Problems& pro
 
 // What stands for the reference; nothing where it is a mistake, which is then reported.
 std::string replacement(const Reference& reference,
-                        const Value& value,
+                        Value& value,
                         const agent::Environment& environment,
                         Problems& problems) {
   const auto complain = [&](std::string message, std::string help) {
     problems.add(span_of(reference, value, problems), std::move(message), std::move(help));
+    value.lacks_a_variable = true;
   };
   if (reference.length == 0) {
     complain("the reference to a variable is not closed", "write `${env:NAME}`");

@@ -348,6 +348,7 @@ void HttpListener::reply(Connection& connection,
     connection.out += fmt::format("{}: {}\r\n", name, value);
   }
   connection.out += is_last ? "Connection: close\r\n" : "";
+  connection.out += reply.status == 503 ? "Retry-After: 1\r\n" : "";  // who reads it asks again
   if (reply.is_stream) {
     connection.out += knows_chunks ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n";
     connection.out += piece_of(connection, reply.body);

@@ -29,6 +29,7 @@ struct Value {
   std::size_t content = 0;  // scalars: where the characters begin, behind quote or header
   std::string text;         // scalars: as written, unescaped and folded
   std::vector<std::string> variables = {};  // scalars: of the environment, whose values it holds
+  bool lacks_a_variable = false;            // scalars: what stands there nobody knows
   std::vector<Value> items;                 // lists
   std::vector<Entry> entries;               // maps
 

@@ -748,7 +748,7 @@ ROWS = {
         calls=["f"], results=["HTTP status 429: slow down"], failed=["mcp.transport"], never=["asked again in"],
         check=times("tools/call", 4)),
     "has too many calls until long ago": dict(
-        calls=["f"], results=["HTTP status 429: slow down"], failed=["mcp.transport"], never=["asked again in"],
+        calls=["f"], output="slow down: the call is made again in ", results=["HTTP status 429: slow down"], failed=["mcp.transport"], never=["asked again in"],
         check=times("tools/call", 4)),
     "has no room for a call until nobody knows": dict(
         calls=["f"], results=["HTTP status 503: slow down"], failed=["mcp.transport"], never=["asked again in"],

@@ -1085,6 +1085,23 @@ def http_so_many_sessions(place):
     web.end()
 
 
+def http_so_many_calls_and_no_more(place):
+    """The one too many is told when it may come again."""
+    web = Web(place, place.agent(replies=SLOW), options=("-j", "1"))
+    web.begin()
+    call = {"name": "greeter", "arguments": {"prompt": "x"}}
+    open_calls = []
+    for _ in range(66):
+        connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=PATIENCE_S)
+        connection.request("POST", "/mcp", json.dumps(web.request("tools/call", call)), web.headers({}))
+        open_calls.append(connection)
+    answer = web.open(web.request("tools/call", call))
+    expect((answer.status, answer.headers["Retry-After"]) == (503, "1"), (answer.status, answer.headers.items()))
+    for connection in open_calls:
+        connection.close()
+    web.end()
+
+
 ROWS = {name.replace("_", " "): row for name, row in list(globals().items())
         if callable(row) and getattr(row, "__code__", None) and row.__code__.co_varnames[:1] == ("place",)
         and row.__code__.co_argcount == 1}

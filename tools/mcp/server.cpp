@@ -33,6 +33,7 @@ constexpr std::size_t k_most_tools = 10'000;
 constexpr std::size_t k_most_description = 8'000;  // bytes
 constexpr std::size_t k_most_schema = 256u << 10;
 constexpr std::size_t k_most_questions = 20;    // in one result
+constexpr std::size_t k_shown_of_wait = 200;    // characters
 constexpr int k_most_answers = 10;              // to a call that asks for more
 constexpr Milliseconds k_longest_list{10'000};  // between turns
 constexpr Milliseconds k_to_read{5'000};        // what a list says, at least
@@ -240,11 +241,11 @@ Result<void> Server::start(const std::stop_token& stop) {
       spec_.start, stop, [](const agent::Error& error) { return asks_for_time(error); });
   if (!connected) {
     agent::Error error = std::move(connected).error();
-    if (error.code == Code::mcp_connection && error.help.empty() && spec_.is_program() &&
-        !spec_.sandbox.is_off) {
-      error.help =
+    if (error.code == Code::mcp_connection && spec_.is_program() && !spec_.sandbox.is_off) {
+      error.help += error.help.empty() ? "" : " ";
+      error.help +=
           "It starts in the sandbox (`sandbox`): see that its program is there, and that "
-          "it may read all it needs";
+          "it may read and write all it needs";
       error.help += spec_.sandbox.network.value_or(false)
                         ? "."
                         : ", and what it needs the network for. A launcher (npx, uvx) cannot fetch "
@@ -674,6 +675,11 @@ Result<Json> Server::answered(const Asking& ask,
     waiting.spent += std::chrono::ceil<Milliseconds>(Steady::now() - asks) + *delay;
     if (waiting.spent >= waiting.most) {
       return agent::fail(without_time(std::move(result).error()));
+    }
+    if (waiting.on_progress && delay->count() > 0) {
+      waiting.on_progress(fmt::format("{}: the call is made again in {}\n",
+                                      agent::one_line(result.error().message, k_shown_of_wait),
+                                      agent::format_duration(*delay)));
     }
     if (!options_.clock->sleep_for(*delay, stop)) {
       return result;

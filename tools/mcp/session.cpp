@@ -228,7 +228,9 @@ Error Session::late_error() const {
                               agent::format_duration(options_.start),
                               error.message);
   const std::lock_guard lock(mutex_);
-  error.help = asked_for_token().empty() ? "" : "See whether that address can be reached.";
+  error.help = asked_for_token().empty()
+                   ? "`timeouts.start` of the server says how long that may take."
+                   : "See whether that address can be reached.";
   return error;
 }
 
