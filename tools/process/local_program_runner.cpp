@@ -421,6 +421,7 @@ ProgramResult LocalProgramRunner::run(const ProgramRequest& request,
   ProgramResult result = Call(request, control, sandbox_, *profile, dialer_).run(supervisor_);
   sandbox::ProtectedEnd looked = sandbox_->end(*profile, result.have_locks_held);
   result.changes = std::move(looked.changes);
+  result.was_alone = looked.was_alone;
   result.unseen = std::move(looked.trouble);
   return result;
 }

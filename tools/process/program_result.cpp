@@ -106,7 +106,8 @@ Output failed_end(const ProgramResult& result, const ProgramRequest& request) {
   if (result.has_violations()) {
     const auto exit_status = output.exit_status;
     output = failure(Code::sandbox_violation,
-                     fmt::format("it changed what git or errand obey: {}",
+                     fmt::format("it{} changed what git or errand obey: {}",
+                                 result.was_alone ? "" : ", or what was at work beside it,",
                                  fmt::join(described(result.changes), ", ")),
                      "Leave these files alone; say what you want changed in them.");
     output.exit_status = exit_status;

@@ -67,6 +67,7 @@ struct ProgramResult {
   int survivors = 0;                              // processes of the call that could not be ended
   bool have_locks_held = false;                   // Report's
   std::vector<sandbox::ProtectedChange> changes;  // of what git and errand obey
+  bool was_alone = true;                          // ProtectedEnd's
   std::optional<agent::Error> unseen;             // os.failed: nobody could look for them
   std::vector<std::string> refused;               // "HOST:PORT" that it may not reach and tried to
 

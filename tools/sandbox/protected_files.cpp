@@ -351,8 +351,10 @@ agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts) {
   const std::scoped_lock lock(mutex_);
   if (running_ > 0) {
     ++running_;
+    had_company_ = true;
     return generation_;
   }
+  had_company_ = false;
   TRY_ASSIGN(const SharedPictures::Turn turn, take_turn());
   Sight sight;
   const bool is_news = !unseen_end_ && (!has_mounts || !is_untouched(base_));
@@ -405,9 +407,22 @@ agent::Result<SharedPictures::Turn> ProtectedFiles::take_turn() {
   return options_.roots.empty() ? SharedPictures::Turn() : pictures_.take_turn();
 }
 
+std::vector<fs::path> ProtectedFiles::own_pictures() const {
+  return {shown_.file(), shown_survey_.file()};
+}
+
+// A program of theirs could have changed what is ours.
+bool ProtectedFiles::is_at_work_here(const OthersPicture& others) const {
+  return !others.extent.below && std::ranges::any_of(others.places.roots, [this](const Path& root) {
+    return std::ranges::any_of(options_.roots, [&](const Path& own) {
+      return is_below(root, own) || is_below(own, root);
+    });
+  });
+}
+
 void ProtectedFiles::take_over_from_others(Sight& sight) {
-  for (const OthersPicture& others :
-       pictures_.of_others({shown_.file(), shown_survey_.file()}, sight)) {
+  for (const OthersPicture& others : pictures_.of_others(own_pictures(), sight)) {
+    had_company_ = had_company_ || is_at_work_here(others);
     TakenOver taken = take_over(base_, options_, others);
     taken_over_.merge(taken.changed);
     for (const Path& place : taken.made) {
@@ -644,6 +659,14 @@ ProtectedEnd ProtectedFiles::end(bool have_mounts_held) {
   --running_;
   const auto turn = take_turn();  // what was changed is put back without it, too
   ProtectedEnd end = compare(have_mounts_held);
+  if (!end.changes.empty() && turn && turn->is_shared()) {
+    Sight unheeded;
+    had_company_ = had_company_ ||
+                   std::ranges::any_of(
+                       pictures_.of_others(own_pictures(), unheeded),
+                       [this](const OthersPicture& others) { return is_at_work_here(others); });
+  }
+  end.was_alone = !had_company_;
   if (running_ == 0 && !unseen_end_) {
     shown_.hide();
   }

@@ -41,6 +41,7 @@ struct ProtectedChange {
 
 struct ProtectedEnd {
   std::vector<ProtectedChange> changes;
+  bool was_alone = true;  // else another program, that was at work meanwhile, may have made them
   // It could not look (os.failed): what a program has changed beside these, nobody knows. The next
   // look still compares with what stood there before it.
   std::optional<agent::Error> trouble = {};
@@ -99,6 +100,8 @@ class ProtectedFiles {
   void look_beside_data(
       State& state, const State* before, std::size_t& room, Scope scope, Sight& sight) const;
   agent::Result<SharedPictures::Turn> take_turn();
+  std::vector<Path> own_pictures() const;
+  bool is_at_work_here(const OthersPicture& others) const;
   void take_over_from_others(Sight& sight);
   agent::Result<void> show(bool has_mounts, bool is_news);
   agent::Result<void> show_survey();
@@ -127,6 +130,7 @@ class ProtectedFiles {
   std::uint64_t survey_number_ = 0;   // another one whenever it is another survey; 0: there is none
   std::vector<struct stat> mounted_;  // what stood at the places of mounts
   int running_ = 0;
+  bool had_company_ = false;  // since the first of those that are running, of whatever process
   // The last end could not look: whether the mounts had held until then. `base_` is what stood
   // there before.
   std::optional<bool> unseen_end_;

@@ -92,7 +92,9 @@ TEST_CASE("shared pictures: what another run's program has changed is nobody's s
   work.plant();
   REQUIRE(work.other().begin(has_mounts));
   if (!ends_last) {
-    CHECK(work.one().end(false).changes.size() == 4);
+    const tools::sandbox::ProtectedEnd end = work.one().end(false);
+    CHECK(end.changes.size() == 4);
+    CHECK_FALSE(end.was_alone);
     CHECK(work.other().end(false).changes.empty());
   } else {
     CHECK(work.other().end(false).changes.size() == 4);
@@ -206,7 +208,9 @@ TEST_CASE("shared pictures: without a folder for them each goes by itself", "[to
   std::ofstream(work.shared()) << "no folder";
   REQUIRE(work.one().begin());
   work.write("new.test.yaml", "evil");
-  CHECK(work.one().end(false).changes.size() == 1);
+  const tools::sandbox::ProtectedEnd end = work.one().end(false);
+  CHECK(end.changes.size() == 1);
+  CHECK(end.was_alone);
 }
 
 TEST_CASE("shared pictures: a turn is waited for, and not for ever", "[tools]") {
