@@ -1,10 +1,10 @@
 #include "cli/find_run.h"
 
 #include "agent/refusal.h"
-#include "agent/store/owner.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
 #include "cli/agents_above.h"
+#include "cli/flow_claims.h"
 #include "cli/given_answers.h"
 #include "cli/output.h"
 #include "cli/run_choice.h"
@@ -186,24 +186,6 @@ Result<std::optional<RecordedRun>> find_session(const fs::path& store,
   return recall(store, runs->front().row.run_id, context.environment);
 }
 
-namespace {
-
-// The commands of a flow that is at work may be such as wait for its agents to end.
-Result<void> check_flows_rest(const AgentsAbove& above) {
-  for (const RunAbove& run : above.runs) {
-    if (run.is_flow && agent::store::RunClaims(run.store).is_claimed(run.run_id)) {
-      return agent::fail(
-          agent::Code::cli_usage,
-          fmt::format("the flow {} is at work, and this run is a part of it", run.run_id),
-          "carry it on, or answer, when the flow has ended: what waits in it waits "
-          "until then");
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<RunSource> carried_on(RecordedRun run,
                              std::vector<std::string> prompt,
                              Parsed& parsed,
@@ -263,7 +245,7 @@ Result<RunSource> carried_on(RecordedRun run,
     return agent::fail(std::move(above).error());
   }
   if (!run.forked_from) {
-    TRY(check_flows_rest(source.above));
+    TRY_ASSIGN(source.beside_commands, claim_beside_commands(source.above));
   }
   if (run.is_own) {
     TRY(take_over_options(run, parsed));

@@ -11,6 +11,7 @@
 #include "cli/agents_at_work.h"
 #include "cli/find_run.h"
 #include "cli/flow_check.h"
+#include "cli/flow_claims.h"
 #include "cli/flow_commands.h"
 #include "cli/flow_files.h"
 #include "cli/flow_part.h"
@@ -335,6 +336,9 @@ Result<void> FlowRun::open_workshop() {
   }
   if (world_.watched == nullptr) {
     world_.watched = &watched_.emplace(world_.others, world_.context);
+    if (journal_ && watched_->has_some()) {
+      TRY_ASSIGN(commands_claim_, claim_commands(journal_file_, run_id_));
+    }
   }
   if (std::ranges::none_of(plan_.agent.steps, &agent::StepSpec::is_command)) {
     return {};

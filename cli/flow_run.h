@@ -118,14 +118,15 @@ class FlowRun {
   std::string run_id_;
   RunSource source_;
   Plan plan_;
-  std::string store_;                                 // as providers::RecordedRun's
-  std::filesystem::path journal_file_;                // empty: none is kept
-  std::vector<std::string> left_;                     // what tidy_after_kill() has said
-  std::optional<agent::store::RunClaim> name_claim_;  // of a run that begins with a name
-  std::unique_ptr<agent::Journal> journal_;           // null: the same
-  std::optional<WatchedCommands> watched_;            // of the outermost flow
-  Obeyed obeyed_by_next_agents_;                      // the same
-  std::unique_ptr<ToolEnvironment> workshop_;         // null: there are no commands
+  std::string store_;                                     // as providers::RecordedRun's
+  std::filesystem::path journal_file_;                    // empty: none is kept
+  std::vector<std::string> left_;                         // what tidy_after_kill() has said
+  std::optional<agent::store::RunClaim> name_claim_;      // of a run that begins with a name
+  std::unique_ptr<agent::Journal> journal_;               // null: the same
+  std::optional<WatchedCommands> watched_;                // of the outermost flow
+  std::optional<agent::store::RunClaim> commands_claim_;  // claim_commands()
+  Obeyed obeyed_by_next_agents_;                          // the same
+  std::unique_ptr<ToolEnvironment> workshop_;             // null: there are no commands
   std::unique_ptr<providers::RunIo> io_;
   SharedSinks sinks_;
   Budgets above_;        // of those that it is a step of

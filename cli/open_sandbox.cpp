@@ -80,6 +80,7 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
                                         [](const agent::McpServerSpec& server) {
                                           return !server.sandbox.is_off;  // its tools may
                                         }),
+          .stop = context.cancellation.stop(),
           .environment = context.environment,
           .supervisor = nullptr};
 }

@@ -5,6 +5,7 @@
 #include "agent/loop.h"
 #include "agent/run_plan.h"
 #include "agent/spec.h"
+#include "agent/store/owner.h"
 #include "agent/toolbox.h"
 #include "cli/agent_choice.h"
 #include "cli/agents_above.h"
@@ -42,6 +43,7 @@ struct RunSource {
   std::string input_sha256 = {};          // as MadeFrom's
   // Of a run that is carried on by itself: those that it worked for. It stays below their rights.
   AgentsAbove above = {};
+  std::vector<agent::store::RunClaim> beside_commands = {};  // claim_beside_commands()
 };
 
 struct Plan {

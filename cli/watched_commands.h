@@ -27,6 +27,9 @@ class WatchedCommands {
  public:
   WatchedCommands(const OtherAgents& all, const Context& context);
 
+  // Whether there are such commands, and agents that they are kept from.
+  bool has_some() const { return !named_.empty(); }
+
   // One member at work, until it goes. Borrows.
   class Turn {
    public:

@@ -181,9 +181,21 @@ Result<void> check_claims_file(const std::filesystem::path& journal) {
 
 Result<std::optional<RunClaim>> RunClaim::take(const std::filesystem::path& journal,
                                                const std::string& run_id) {
+  return locked(journal, run_id, false);
+}
+
+Result<std::optional<RunClaim>> RunClaim::share(const std::filesystem::path& journal,
+                                                const std::string& run_id) {
+  return locked(journal, run_id, true);
+}
+
+Result<std::optional<RunClaim>> RunClaim::locked(const std::filesystem::path& journal,
+                                                 const std::string& run_id,
+                                                 bool is_shared) {
   const std::filesystem::path path = claims_file(journal);
   TRY_ASSIGN(Descriptor file, opened(path));
   struct flock lock = lock_at(place_of(run_id), 1);
+  lock.l_type = is_shared ? F_RDLCK : F_WRLCK;
   if (fcntl(file.get(), F_OFD_SETLK, &lock) == 0) {
     return std::optional(RunClaim(std::move(file), run_id));
   }

@@ -42,11 +42,17 @@ class RunClaim {
   // file beside the journal cannot be made.
   static Result<std::optional<RunClaim>> take(const std::filesystem::path& journal,
                                               const std::string& run_id);
+  // The same, which several may have at once; none of them beside one who has taken it.
+  static Result<std::optional<RunClaim>> share(const std::filesystem::path& journal,
+                                               const std::string& run_id);
   const std::string& run_id() const { return run_id_; }
   // Whether others would see it: the file beside the journal is the one that it was taken in.
   bool holds(const std::filesystem::path& journal) const;
 
  private:
+  static Result<std::optional<RunClaim>> locked(const std::filesystem::path& journal,
+                                                const std::string& run_id,
+                                                bool is_shared);
   RunClaim(Descriptor file, std::string run_id)
       : file_(std::move(file)), run_id_(std::move(run_id)) {}
 

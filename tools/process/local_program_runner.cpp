@@ -415,6 +415,11 @@ ProgramResult LocalProgramRunner::run(const ProgramRequest& request,
     return Call(request, control, nullptr, {}, dialer_).run(supervisor_);
   }
   const auto profile = sandbox_->begin();
+  if (!profile && profile.error().code == agent::Code::run_cancelled) {
+    ProgramResult stopped;
+    stopped.end = ProgramResult::End::cancelled;
+    return stopped;
+  }
   if (!profile) {
     return not_started(profile.error());
   }

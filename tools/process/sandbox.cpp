@@ -205,11 +205,12 @@ std::vector<agent::Error> mistakes_in_places(const agent::SandboxSpec& spec,
   return sandbox::Policy::mistakes(spec, surroundings_of(options));
 }
 
-Sandbox::Sandbox(sandbox::Policy policy, Supervisor* supervisor, const fs::path& shared)
+Sandbox::Sandbox(sandbox::Policy policy, Supervisor* supervisor, const SandboxOptions& options)
     : policy_(std::move(policy)),
       supervisor_(supervisor),
+      stop_(options.stop),
       protected_(supervisor != nullptr
-                     ? supervisor->protection().of(policy_.protection(), shared)
+                     ? supervisor->protection().of(policy_.protection(), options.shared)
                      : std::make_shared<sandbox::ProtectedFiles>(policy_.protection())) {}
 
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
@@ -220,7 +221,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
   }
   TRY_ASSIGN(auto policy, sandbox::Policy::create(spec, around));
   std::unique_ptr<Sandbox> sandbox(new Sandbox(
-      std::move(policy), options.runs_programs ? options.supervisor : nullptr, options.shared));
+      std::move(policy), options.runs_programs ? options.supervisor : nullptr, options));
   sandbox->is_swept_ = !options.is_for_git;  // git itself makes none of that below
   sandbox->variables_ = cache_variables(options.environment, sandbox->policy_, around.temporary);
   sandbox->variables_.insert_or_assign("TMPDIR", around.temporary.string());
@@ -410,7 +411,7 @@ Result<std::string> Sandbox::begin() {
 Result<void> Sandbox::note_writing() {
   if (is_swept_) {
     is_written_ = true;
-    TRY(protected_->survey());
+    TRY(protected_->survey(stop_));
     keep_survey();
   }
   return {};
@@ -431,7 +432,7 @@ Result<std::string> Sandbox::next_profile() {
   if (supervisor_ == nullptr) {  // an empty profile would confine nothing
     throw std::logic_error("a program for a sandbox that was opened for file tools alone");
   }
-  TRY_ASSIGN(const std::uint64_t files, protected_->begin(in_force_.has(Layer::mounts)));
+  TRY_ASSIGN(const std::uint64_t files, protected_->begin(in_force_.has(Layer::mounts), stop_));
   const std::scoped_lock lock(mutex_);
   std::vector<struct stat> denied = find_denied();
   std::vector<struct stat> neighbours = look_at_neighbours();

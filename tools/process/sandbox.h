@@ -35,6 +35,7 @@ struct SandboxOptions {
   bool runs_programs = true;                 // some tool of the agent does
   bool writes = true;                        // some tool of the agent changes files
   bool is_for_git = false;  // errand's own git runs in it: commits and switches, without a network
+  std::stop_token stop = {};  // ends waits for other runs
   const agent::Environment& environment;
   Supervisor* supervisor = nullptr;  // borrowed
 };
@@ -97,7 +98,7 @@ class Sandbox {
   sandbox::ProtectedFiles::Sweep sweep();
 
  private:
-  Sandbox(sandbox::Policy policy, Supervisor* supervisor, const std::filesystem::path& shared);
+  Sandbox(sandbox::Policy policy, Supervisor* supervisor, const SandboxOptions& options);
   std::vector<std::string> names_of(bool are_in_force) const;
   agent::Result<std::string> next_profile();
   void keep_survey();
@@ -110,6 +111,7 @@ class Sandbox {
 
   sandbox::Policy policy_;
   Supervisor* supervisor_;  // null: for file tools alone
+  std::stop_token stop_;
   bool is_swept_ = true;
   std::atomic<bool> is_written_ = false;  // perhaps, since the last sweep
   std::filesystem::path kept_in_;         // the survey, until the sweep; empty: nowhere

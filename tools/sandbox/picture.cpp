@@ -39,13 +39,17 @@ bool has_seen(const OthersPicture& others, const fs::path& place) {
                                 is_in_git_folder(others.picture, place)));
 }
 
-// Further below, a run judges what was made since it began, and no call does.
+// Further below, a run judges what was made since it began, and no call does. Of what
+// find_obeyed_below() finds.
 bool is_made_in_run(const OthersPicture& others, const fs::path& place) {
-  const std::string name = place.filename();
   const std::optional<std::set<fs::path>>& before = others.extent.below;
   return before && others.places.has(place) && !before->contains(place) &&
-         !contains(others.places.tops, place.parent_path()) &&
-         (is_obeyed_anywhere(name) || is_obeyed_file(name));
+         !contains(others.places.tops, place.parent_path());
+}
+
+bool is_found_by_name(const fs::path& place) {
+  const std::string name = place.filename();
+  return is_obeyed_anywhere(name) || is_obeyed_file(name);
 }
 
 template <typename Map>
@@ -64,16 +68,17 @@ void take_out_what_was_made(Picture& picture, const OthersPicture& others, Taken
   const Picture& then = others.picture;
   for (const auto& [place, tree] : picture.places) {
     if ((has_seen(others, place) && !then.places.contains(place)) ||
-        is_made_in_run(others, place)) {
+        (is_found_by_name(place) && is_made_in_run(others, place))) {
       taken.made.insert(place);
     }
   }
   std::set<fs::path> repositories;  // without a name: a folder of the work has become one
   for (const auto& [folder, found] : picture.folders) {
     if ((has_seen(others, folder) && !then.folders.contains(folder)) ||
-        is_made_in_run(others, folder)) {
+        (is_found_by_name(folder) && is_made_in_run(others, folder))) {
       taken.made.insert(folder);
-    } else if (contains(then.tops, folder) && !then.folders.contains(folder)) {
+    } else if ((contains(then.tops, folder) && !then.folders.contains(folder)) ||
+               (contains(picture.tops, folder) && is_made_in_run(others, folder))) {
       repositories.insert(folder);
     }
   }
@@ -195,6 +200,27 @@ TakenOver take_over(Picture& picture, const ProtectedPlaces& places, const Other
   return taken;
 }
 
+void take_over(ObeyedSurvey& survey, const OthersPicture& others) {
+  const Picture& then = others.picture;
+  std::set<fs::path> made;
+  for (const auto& [place, identity] : survey.places) {
+    const bool was_there = then.places.contains(place) || then.folders.contains(place);
+    if ((has_seen(others, place) && !was_there) || is_made_in_run(others, place)) {
+      made.insert(place);
+    }
+  }
+  erase_below(survey.files, made);
+  for (const fs::path& place : made) {
+    survey.places.erase(place);
+  }
+  for (const auto& [file, fingerprint] : others.extent.files) {
+    if (std::ranges::any_of(survey.roots,
+                            [&](const fs::path& root) { return is_below(file, root); })) {
+      survey.files.insert_or_assign(file, fingerprint);
+    }
+  }
+}
+
 std::string encode(const ProtectedPlaces& places,
                    const Picture& picture,
                    const PictureExtent& extent) {
@@ -205,6 +231,10 @@ std::string encode(const ProtectedPlaces& places,
   std::map<fs::path, Status> folders;
   for (const auto& [path, folder] : picture.folders) {
     folders.emplace(path, folder.status);
+  }
+  Cbor fingerprints = Cbor::array();
+  for (const auto& [path, fingerprint] : extent.files) {
+    fingerprints.push_back({path.native(), fingerprint});
   }
   const Cbor all = {
       {"roots", list_of(places.roots)},
@@ -220,6 +250,7 @@ std::string encode(const ProtectedPlaces& places,
       {"ways", pairs_of(picture.ways)},
       {"has_looked_into_git", extent.has_looked_into_git},
       {"below", extent.below ? list_of(*extent.below) : Cbor()},
+      {"fingerprints", std::move(fingerprints)},
   };
   std::string bytes;
   Cbor::to_cbor(all, bytes);
@@ -239,7 +270,8 @@ std::optional<OthersPicture> decode_picture(std::string_view bytes) {
                    .is_for_git = kept.at("is_for_git").get<bool>()},
         .picture = {},
         .extent = {.has_looked_into_git = kept.at("has_looked_into_git").get<bool>(),
-                   .below = std::nullopt}};
+                   .below = std::nullopt,
+                   .files = {}}};
     others.picture.tops = paths_in<Paths>(kept.at("tops"));
     for (const Cbor& one : kept.at("places")) {
       others.picture.places.emplace(one.at(0).get<std::string>(), FileTree::from(one.at(1)));
@@ -251,6 +283,9 @@ std::optional<OthersPicture> decode_picture(std::string_view bytes) {
     others.picture.ways = statuses_in(kept.at("ways"));
     if (const Cbor& below = kept.at("below"); !below.is_null()) {
       others.extent.below = paths_in<std::set<fs::path>>(below);
+    }
+    for (const Cbor& one : kept.at("fingerprints")) {
+      others.extent.files.emplace(one.at(0).get<std::string>(), one.at(1).get<std::string>());
     }
     return others;
   } catch (const Cbor::exception&) {

@@ -3,6 +3,7 @@
 #pragma once
 #include "agent/descriptor.h"
 #include "tools/sandbox/file_tree.h"
+#include "tools/sandbox/obeyed_survey.h"
 
 #include <filesystem>
 #include <map>
@@ -60,6 +61,7 @@ struct PictureExtent {
   // What was obeyed anywhere below the roots (obeyed_below.h) when a run began, and nothing else;
   // nullopt: it is a picture of calls.
   std::optional<std::set<Path>> below;
+  std::map<Path, std::string> files;  // ObeyedSurvey's, likewise
 };
 
 // What another call, run or process goes by.
@@ -76,6 +78,8 @@ struct TakenOver {
   std::set<std::filesystem::path> made;  // is not in it any more
 };
 TakenOver take_over(Picture& picture, const ProtectedPlaces& places, const OthersPicture& others);
+// The same of what a run has found when it began.
+void take_over(ObeyedSurvey& survey, const OthersPicture& others);
 
 // As bytes, for a process of the same version on the same machine; nullopt: they are none.
 std::string encode(const ProtectedPlaces& places,

@@ -29,6 +29,8 @@ using Outcome = ProtectedChange::Outcome;
 constexpr std::size_t k_most_bytes = 16u << 20;       // of all places together
 constexpr std::size_t k_most_of_one_file = 1u << 20;  // of what is compared alone
 constexpr std::size_t k_most_refs = 10'000;
+constexpr agent::Milliseconds k_patience{30'000};  // with others who look or put back
+constexpr agent::Milliseconds k_patience_at_end{5'000};
 
 void note(const fs::path& path, std::vector<struct stat>& all, Sight& sight) {
   if (auto status = sight.lstat(path)) {
@@ -347,7 +349,7 @@ void ProtectedFiles::note_ways(Sight& sight) {
   }
 }
 
-agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts) {
+agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts, const std::stop_token& stop) {
   const std::scoped_lock lock(mutex_);
   if (running_ > 0) {
     ++running_;
@@ -355,7 +357,7 @@ agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts) {
     return generation_;
   }
   had_company_ = false;
-  TRY_ASSIGN(const SharedPictures::Turn turn, take_turn());
+  TRY_ASSIGN(const SharedPictures::Turn turn, take_turn(k_patience, stop));
   Sight sight;
   const bool is_news = !unseen_end_ && (!has_mounts || !is_untouched(base_));
   if (is_news) {
@@ -403,8 +405,17 @@ agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts) {
   return generation_;
 }
 
-agent::Result<SharedPictures::Turn> ProtectedFiles::take_turn() {
-  return options_.roots.empty() ? SharedPictures::Turn() : pictures_.take_turn();
+agent::Result<SharedPictures::Turn> ProtectedFiles::take_turn(agent::Milliseconds patience,
+                                                              const std::stop_token& stop) {
+  return options_.roots.empty() ? SharedPictures::Turn()
+                                : pictures_.take_turn(options_.roots, patience, stop);
+}
+
+agent::Result<std::vector<OthersPicture>> ProtectedFiles::others_now(const std::stop_token& stop,
+                                                                     Sight& sight) {
+  TRY_ASSIGN(const SharedPictures::Turn turn, take_turn(k_patience, stop));
+  return turn.is_shared() ? pictures_.of_others(own_pictures(), sight)
+                          : std::vector<OthersPicture>();
 }
 
 std::vector<fs::path> ProtectedFiles::own_pictures() const {
@@ -437,14 +448,28 @@ agent::Result<void> ProtectedFiles::show(bool has_mounts, bool is_news) {
   if (!is_news && shown_.show_again()) {
     return {};
   }
-  const PictureExtent extent{.has_looked_into_git = !has_mounts, .below = std::nullopt};
+  const PictureExtent extent{
+      .has_looked_into_git = !has_mounts, .below = std::nullopt, .files = {}};
   return shown_.show(pictures_.folder(), encode(options_, base_, extent));
 }
 
 // Of what each call looks after, the calls' pictures tell.
-agent::Result<void> ProtectedFiles::show_survey() {
-  TRY_ASSIGN(const SharedPictures::Turn turn, take_turn());
-  if (!turn.is_shared() || !survey_.is_whole) {
+// What others have made was not there: of those, too, that came or went during the look.
+agent::Result<void> ProtectedFiles::show_survey(const std::vector<OthersPicture>& before,
+                                                const std::stop_token& stop,
+                                                Sight& sight) {
+  TRY_ASSIGN(const SharedPictures::Turn turn, take_turn(k_patience, stop));
+  if (!turn.is_shared()) {
+    return {};
+  }
+  const std::vector<OthersPicture> now = pictures_.of_others(own_pictures(), sight);
+  for (const auto* others : {&before, &now}) {
+    std::ranges::for_each(*others, [this](const auto& one) { take_over(survey_, one); });
+  }
+  if (auto trouble = sight.trouble()) {
+    return agent::fail(*std::move(trouble));
+  }
+  if (!survey_.is_whole) {
     return {};
   }
   const Options places{.roots = options_.roots,
@@ -452,10 +477,11 @@ agent::Result<void> ProtectedFiles::show_survey() {
                        .files = {},
                        .crossed = {},
                        .allowed = options_.allowed};
-  PictureExtent extent{.has_looked_into_git = false, .below = std::set<Path>()};
+  PictureExtent extent{.has_looked_into_git = false, .below = std::set<Path>(), .files = {}};
   for (const auto& [path, identity] : survey_.places) {
     extent.below->insert(extent.below->end(), path);
   }
+  extent.files = survey_.files;
   return shown_survey_.show(pictures_.folder(), encode(places, {}, extent));
 }
 
@@ -657,7 +683,8 @@ class ProtectedFiles::Undoing {
 ProtectedEnd ProtectedFiles::end(bool have_mounts_held) {
   const std::scoped_lock lock(mutex_);
   --running_;
-  const auto turn = take_turn();  // what was changed is put back without it, too
+  const auto turn =
+      take_turn(k_patience_at_end, {});  // what was changed is put back without it, too
   ProtectedEnd end = compare(have_mounts_held);
   if (!end.changes.empty() && turn && turn->is_shared()) {
     Sight unheeded;
@@ -715,12 +742,13 @@ fs::path file_of(const ObeyedPlace& place) {
 
 }  // namespace
 
-agent::Result<void> ProtectedFiles::survey() {
+agent::Result<void> ProtectedFiles::survey(const std::stop_token& stop) {
   const std::scoped_lock lock(mutex_);
   if (survey_number_ != 0) {
     return {};
   }
   Sight sight;
+  TRY_ASSIGN(const std::vector<OthersPicture> others, others_now(stop, sight));
   survey_ = {.roots = options_.roots,
              .tops = options_.tops,
              .single = options_.files,
@@ -740,7 +768,7 @@ agent::Result<void> ProtectedFiles::survey() {
   note_base(sight);
   auto trouble = sight.trouble();
   if (!trouble) {
-    if (auto shown = show_survey(); !shown) {
+    if (auto shown = show_survey(others, stop, sight); !shown) {
       trouble = std::move(shown).error();
     }
   }
@@ -811,6 +839,11 @@ void ProtectedFiles::note_base(Sight& sight) {
 
 // What was moved here with the folder that it is in is as new here as what was made.
 bool ProtectedFiles::is_new(const ObeyedPlace& place, Sight& sight) const {
+  const auto looked_after = survey_.looked_after.find(place.path);
+  if (looked_after != survey_.looked_after.end() &&
+      looked_after->second == fingerprint_of(place.path, sight)) {
+    return false;  // another run has put it back
+  }
   const auto known = survey_.places.find(place.path);
   if (known == survey_.places.end()) {
     const bool is_bare = place.kind == ObeyedPlace::Kind::repository;

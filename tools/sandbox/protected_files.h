@@ -3,6 +3,7 @@
 // lost: what was found stands beside it as NAME.untrusted.
 #pragma once
 #include "agent/descriptor.h"
+#include "agent/duration.h"
 #include "agent/error.h"
 #include "agent/result.h"
 #include "tools/sandbox/obeyed_below.h"
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <sys/stat.h>
 #include <utility>
@@ -59,15 +61,16 @@ class ProtectedFiles {
 
   // Before a program. Another number than the last: where mounts are, another file or folder
   // stands. os.failed where it could not look: then the program must not be started, and nothing
-  // has begun.
-  agent::Result<std::uint64_t> begin(bool has_mounts = false);
+  // has begun. run.cancelled: `stop` came while it waited for others.
+  agent::Result<std::uint64_t> begin(bool has_mounts = false, const std::stop_token& stop = {});
 
   // After it. Where the mounts held all the time, what stood behind them is as it was.
   ProtectedEnd end(bool have_mounts_held);
 
   // Before the first program, and for those that come while it works: what stands below the roots,
   // wherever it is. os.failed where it could not look: it does when it is called again.
-  agent::Result<void> survey();
+  // As begin() fails, too.
+  agent::Result<void> survey(const std::stop_token& stop = {});
   // What is to be kept for whoever carries this run on; nullopt: nothing else than `known`, which
   // becomes the number of what it is.
   std::optional<ObeyedSurvey> surveyed_since(std::uint64_t& known);
@@ -99,12 +102,16 @@ class ProtectedFiles {
   void look_by_name(State& state, const State& before, const Path& top, Sight& sight) const;
   void look_beside_data(
       State& state, const State* before, std::size_t& room, Scope scope, Sight& sight) const;
-  agent::Result<SharedPictures::Turn> take_turn();
+  agent::Result<SharedPictures::Turn> take_turn(agent::Milliseconds patience,
+                                                const std::stop_token& stop);
   std::vector<Path> own_pictures() const;
   bool is_at_work_here(const OthersPicture& others) const;
   void take_over_from_others(Sight& sight);
   agent::Result<void> show(bool has_mounts, bool is_news);
-  agent::Result<void> show_survey();
+  agent::Result<std::vector<OthersPicture>> others_now(const std::stop_token& stop, Sight& sight);
+  agent::Result<void> show_survey(const std::vector<OthersPicture>& before,
+                                  const std::stop_token& stop,
+                                  Sight& sight);
   bool are_all_behind_mounts(const State& state) const;
   void note_ways(Sight& sight);
   ProtectedEnd compare(bool have_mounts_held);

@@ -10,6 +10,8 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
+#include <set>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -28,7 +30,6 @@ constexpr const char* k_lock = "turn";
 constexpr off_t k_largest = 256 << 20;  // bytes
 constexpr mode_t k_folder_mode = 0700;
 constexpr mode_t k_file_mode = 0600;
-constexpr std::chrono::seconds k_patience{30};  // with one who looks, or puts back
 constexpr std::chrono::milliseconds k_pause{1};
 
 bool is_gone(const Descriptor& file) {
@@ -67,40 +68,46 @@ agent::Result<void> cannot_write(const fs::path& path) {
 }  // namespace
 
 ShownPicture::~ShownPicture() {
+  take_away();
+}
+
+void ShownPicture::take_away() {
   if (!is_gone(file_)) {
     ::unlink(path_.c_str());
   }
+  file_.reset();
 }
 
+// Of no name that others look at until it is whole, and shown.
 agent::Result<void> ShownPicture::show(const fs::path& folder, const std::string& bytes) {
-  if (is_gone(file_)) {
-    path_ = folder / fmt::format("{}{}", k_prefix, agent::new_run_id());
-    file_ = Descriptor(
-        ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, k_file_mode));
+  take_away();
+  const std::string id = agent::new_run_id();
+  path_ = folder / fmt::format("{}{}", k_prefix, id);
+  const fs::path unfinished = folder / fmt::format("new-{}", id);
+  file_ = Descriptor(
+      ::open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, k_file_mode));
+  if (!file_) {
+    return cannot_write(unfinished);
   }
-  if (!file_ || ::ftruncate(file_.get(), 0) != 0 || ::lseek(file_.get(), 0, SEEK_SET) != 0) {
-    return cannot_write(path_);
+  const int failed = agent::write_all(file_.get(), bytes);
+  errno = failed == 0 ? errno : failed;
+  if (failed != 0 || ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 ||
+      ::rename(unfinished.c_str(), path_.c_str()) != 0) {
+    auto error = cannot_write(unfinished);
+    ::unlink(unfinished.c_str());
+    file_.reset();
+    return error;
   }
-  if (const int failed = agent::write_all(file_.get(), bytes); failed != 0) {
-    errno = failed;
-    return cannot_write(path_);
-  }
-  return ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0 ? agent::Result<void>() : cannot_write(path_);
+  return {};
 }
 
 bool ShownPicture::show_again() {
-  return !is_gone(file_) && ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0;
+  return file_ && ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0 && !is_gone(file_);
 }
 
 void ShownPicture::hide() {
   if (file_) {
     ::flock(file_.get(), LOCK_UN);
-  }
-}
-
-SharedPictures::Turn::~Turn() {
-  if (locked_ >= 0) {
-    ::flock(locked_, LOCK_UN);
   }
 }
 
@@ -114,11 +121,67 @@ Descriptor SharedPictures::opened_lock() const {
                            k_file_mode));
 }
 
-agent::Result<SharedPictures::Turn> SharedPictures::take_turn() {
+namespace {
+
+// A byte of the file stands for a path: of two paths with the same one waits for nothing, at worst.
+struct flock lock_of(const fs::path& path, short type) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(std::hash<std::string>()(path.native()) >> 2);
+  lock.l_len = 1;
+  return lock;
+}
+
+void let_go(int file) {
+  struct flock all{};
+  all.l_type = F_UNLCK;
+  all.l_whence = SEEK_SET;  // and no length: to the end
+  ::fcntl(file, F_OFD_SETLK, &all);
+}
+
+// The folders for itself, and those above them so that nobody has one of these. All or none.
+bool lock_all(int file, const std::vector<fs::path>& roots) {
+  const auto lock = [file](const fs::path& path, short type) {
+    struct flock wanted = lock_of(path, type);
+    return ::fcntl(file, F_OFD_SETLK, &wanted) == 0;
+  };
+  std::set<fs::path> above;
+  for (const fs::path& root : roots) {
+    for (fs::path at = root; at.has_relative_path();) {
+      at = at.parent_path();
+      above.insert(at);
+    }
+  }
+  for (const fs::path& root : roots) {
+    above.erase(root);
+  }
+  const bool are_locked =
+      std::ranges::all_of(above, [&](const fs::path& one) { return lock(one, F_RDLCK); }) &&
+      std::ranges::all_of(roots, [&](const fs::path& one) { return lock(one, F_WRLCK); });
+  if (!are_locked) {
+    const int error = errno;
+    let_go(file);
+    errno = error;
+  }
+  return are_locked;
+}
+
+}  // namespace
+
+SharedPictures::Turn::~Turn() {
+  if (locked_ >= 0) {
+    let_go(locked_);
+  }
+}
+
+agent::Result<SharedPictures::Turn> SharedPictures::take_turn(const std::vector<fs::path>& roots,
+                                                              agent::Milliseconds patience,
+                                                              const std::stop_token& stop) {
   if (folder_.empty()) {
     return Turn();
   }
-  const auto until = std::chrono::steady_clock::now() + k_patience;
+  const auto until = std::chrono::steady_clock::now() + patience;
   for (;;) {
     if (is_gone(lock_)) {
       lock_ = opened_lock();
@@ -128,18 +191,22 @@ agent::Result<SharedPictures::Turn> SharedPictures::take_turn() {
           agent::Code::os_failed,
           fmt::format("cannot look for other runs in this folder: {}", std::strerror(errno)));
     }
-    if (!lock_ || ::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) {
+    if (!lock_ || lock_all(lock_.get(), roots)) {
       return lock_ ? Turn(lock_.get()) : Turn();
     }
-    if (errno != EWOULDBLOCK && errno != EINTR) {
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR) {
       return Turn();  // a file system without locks
     }
+    if (stop.stop_requested()) {
+      return agent::fail(agent::Code::run_cancelled, "stopped before it began");
+    }
     if (std::chrono::steady_clock::now() >= until) {
-      return agent::fail(agent::Code::os_failed,
-                         fmt::format("another errand has been looking at what its programs may "
-                                     "change for {} s: `{}` is locked",
-                                     k_patience.count(),
-                                     (folder_ / k_lock).string()));
+      return agent::fail(
+          agent::Code::os_failed,
+          fmt::format("another errand has been looking at what programs may change in this folder "
+                      "for {} s",
+                      std::chrono::duration_cast<std::chrono::seconds>(patience).count()),
+          "see whether one is stopped (Ctrl-Z), and let it go on or end it");
     }
     std::this_thread::sleep_for(k_pause);
   }

@@ -3,11 +3,13 @@
 // made for what was there, and brings it back.
 #pragma once
 #include "agent/descriptor.h"
+#include "agent/duration.h"
 #include "agent/result.h"
 #include "tools/sandbox/picture.h"
 #include "tools/sandbox/sight.h"
 
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +31,8 @@ class ShownPicture {
   const std::filesystem::path& file() const { return path_; }
 
  private:
+  void take_away();
+
   std::filesystem::path path_;
   agent::Descriptor file_;  // locked while it is shown
 };
@@ -39,7 +43,7 @@ class SharedPictures {
   // process goes by itself.
   explicit SharedPictures(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // While it lives, nobody else looks at what is protected, or puts something back.
+  // While it lives, nobody else looks at what is protected there, or puts something back.
   class Turn {
    public:
     Turn() = default;
@@ -52,8 +56,11 @@ class SharedPictures {
    private:
     int locked_ = -1;  // borrowed
   };
-  // os.failed: another process has kept it for too long, or there are no descriptors.
-  agent::Result<Turn> take_turn();
+  // Of what lies in these folders, or around them: others go on meanwhile. os.failed: another
+  // process has kept it for too long, or there are no descriptors. run.cancelled: `stop`.
+  agent::Result<Turn> take_turn(const std::vector<std::filesystem::path>& roots,
+                                agent::Milliseconds patience,
+                                const std::stop_token& stop);
 
   // In one's turn: what the others show, but for these files.
   std::vector<OthersPicture> of_others(const std::vector<std::filesystem::path>& own,

@@ -170,6 +170,35 @@ TEST_CASE("shared pictures: in a folder below, what the outer run has made is no
   CHECK(work.text("sub/agent.yaml") == "the work's own");
 }
 
+TEST_CASE("shared pictures: what a run has made below is new to those that begin meanwhile",
+          "[tools]") {
+  const Work work;
+  const auto inner = work.run({work.at("sub")});
+  work.write("sub/have.test.yaml", "good");
+  const auto plant = [&] {
+    work.run_script(
+        "cd sub && mkdir -p .git .errand bare/objects bare/refs && "
+        "echo ref: refs/heads/main | tee .git/HEAD >bare/HEAD && "
+        "echo evil | tee new.test.yaml .errand/config.yaml x.mcp-lock.json "
+        ">have.test.yaml");
+  };
+  REQUIRE(work.one().survey());
+  REQUIRE(work.one().begin());
+  plant();
+  REQUIRE(work.other().survey());
+  REQUIRE(work.other().begin());
+  work.one().end(false);
+  CHECK(work.one().sweep().changes.size() == 6);
+  plant();  // by a program of the other one
+  work.other().end(false);
+  const auto swept = work.other().sweep();
+  CHECK(swept.changes.size() == 6);  // one is noticed
+  for (const char* name : {"new.test.yaml", ".git", ".errand", "x.mcp-lock.json", "bare/HEAD"}) {
+    INFO(name);
+    CHECK_FALSE(fs::exists(work.at("sub") / name));
+  }
+}
+
 TEST_CASE("shared pictures: who was killed shows none", "[tools]") {
   const Work work;
   const pid_t child = ::fork();
@@ -213,14 +242,31 @@ TEST_CASE("shared pictures: without a folder for them each goes by itself", "[to
   CHECK(end.was_alone);
 }
 
-TEST_CASE("shared pictures: a turn is waited for, and not for ever", "[tools]") {
+TEST_CASE("shared pictures: a turn in a folder is waited for, and not for ever", "[tools]") {
   const tests::TemporaryFolder folder;
   SharedPictures one(folder.path() / "at-work");
   SharedPictures other(folder.path() / "at-work");
-  std::optional<SharedPictures::Turn> turn(one.take_turn().value());
+  const auto take = [&](const fs::path& root, agent::Milliseconds patience) {
+    return other.take_turn({root}, patience, {});
+  };
+  std::optional<SharedPictures::Turn> turn(one.take_turn({"/w/a", "/x"}, {}, {}).value());
   REQUIRE(turn->is_shared());
+  for (const char* root : {"/w/a", "/w/a/b/c", "/w", "/", "/x/y"}) {
+    INFO(root);
+    const auto late = take(root, agent::Milliseconds{3});
+    REQUIRE_FALSE(late);
+    CHECK(late.error().code == agent::Code::os_failed);
+  }
+  for (const char* root : {"/w/b", "/w/aa", "/v"}) {
+    INFO(root);
+    CHECK(take(root, {}).value().is_shared());
+  }
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(other.take_turn({"/x"}, agent::Milliseconds{60'000}, stop.get_token()).error().code ==
+        agent::Code::run_cancelled);
   std::jthread later([&] { turn.reset(); });
-  CHECK(other.take_turn().value().is_shared());
+  CHECK(take("/w", agent::Milliseconds{60'000}).value().is_shared());
 }
 
 TEST_CASE("shared pictures: bytes that are none are no picture", "[tools]") {
