@@ -1,6 +1,5 @@
 // What a flow has commands for that are never at work beside its agents holds between processes,
-// too: while it is at work, none of its runs is carried on by itself, and while one is, the flow
-// does not begin.
+// too: of a flow, at most one process has such commands, and then no other has any of its runs.
 #pragma once
 #include "agent/result.h"
 #include "agent/store/owner.h"
@@ -12,16 +11,14 @@
 
 namespace cli {
 
-// For the process of a flow that has such commands, as long as it is at work. cli.usage: a run of
-// it is carried on by itself. storage.io
-agent::Result<agent::store::RunClaim> claim_commands(const std::filesystem::path& journal,
-                                                     const std::string& flow_id);
-
 // For the process of a run that is carried on by itself, of all flows above it. cli.usage: one of
 // these is at work, and has such commands. storage.io
 agent::Result<std::vector<agent::store::RunClaim>> claim_beside_commands(const AgentsAbove& above);
 
-// Whether a process has such a flow.
-bool are_commands_claimed(const std::filesystem::path& journal, const std::string& flow_id);
+// For the process of a flow that has such commands; `above` are its claims from before. cli.usage:
+// another run of this flow, or of one above it, is carried on by itself. storage.io
+agent::Result<agent::store::RunClaim> claim_commands(const std::filesystem::path& journal,
+                                                     const std::string& flow_id,
+                                                     std::vector<agent::store::RunClaim>& above);
 
 }  // namespace cli

@@ -337,7 +337,7 @@ Result<void> FlowRun::open_workshop() {
   if (world_.watched == nullptr) {
     world_.watched = &watched_.emplace(world_.others, world_.context);
     if (journal_ && watched_->has_some()) {
-      TRY_ASSIGN(commands_claim_, claim_commands(journal_file_, run_id_));
+      TRY_ASSIGN(commands_claim_, claim_commands(journal_file_, run_id_, source_.beside_commands));
     }
   }
   if (std::ranges::none_of(plan_.agent.steps, &agent::StepSpec::is_command)) {

@@ -205,6 +205,11 @@ Result<std::optional<RunClaim>> RunClaim::locked(const std::filesystem::path& jo
   return cannot("lock", path, errno);
 }
 
+bool RunClaim::take_whole() {
+  struct flock lock = lock_at(place_of(run_id_), 1);
+  return fcntl(file_.get(), F_OFD_SETLK, &lock) == 0;
+}
+
 bool RunClaim::holds(const std::filesystem::path& journal) const {
   struct stat here{};
   struct stat there{};

@@ -45,6 +45,7 @@ class RunClaim {
   // The same, which several may have at once; none of them beside one who has taken it.
   static Result<std::optional<RunClaim>> share(const std::filesystem::path& journal,
                                                const std::string& run_id);
+  bool take_whole();  // of a shared one; false: others have it, too, and it stays shared
   const std::string& run_id() const { return run_id_; }
   // Whether others would see it: the file beside the journal is the one that it was taken in.
   bool holds(const std::filesystem::path& journal) const;

@@ -1,6 +1,7 @@
 // `errand tools`: what agents can do, looked at and tried by hand.
 #include "agent/clock.h"
 #include "agent/id.h"
+#include "agent/outcome.h"
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
 #include "cli/commands/commands.h"
@@ -138,14 +139,18 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   std::erase_if(called.tools, [&](const agent::ToolSpec& tool) {
     return tool.name != parsed.positionals.front();
   });
-  TRY_ASSIGN(const auto tool_environment,
-             ToolEnvironment::open(called,
-                                   {.folder_id = agent::new_run_id(),
-                                    .is_written = written_by(called, {}, context),
-                                    .obeyed = std::move(obeyed)},
-                                   context,
-                                   *supervisor,
-                                   redactor));
+  auto opened = ToolEnvironment::open(called,
+                                      {.folder_id = agent::new_run_id(),
+                                       .is_written = written_by(called, {}, context),
+                                       .obeyed = std::move(obeyed)},
+                                      context,
+                                      *supervisor,
+                                      redactor);
+  if (const int signal = context.cancellation.signal_number(); !opened && signal != 0) {
+    return agent::exit_code(
+        agent::Ending{.error = std::nullopt, .stop = std::nullopt, .signal = signal});
+  }
+  TRY_ASSIGN(const auto tool_environment, std::move(opened));
   for (std::string& sentence : tool_environment->warnings()) {
     context.err << render_warning({.code = Code::sandbox_setup, .message = std::move(sentence)},
                                   context.color_err,

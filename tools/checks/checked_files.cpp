@@ -142,13 +142,14 @@ std::vector<fs::path> folders_of(const std::vector<const ShellCommand*>& command
   return folders;
 }
 
-// Where a `..` follows a link, what is there has another name, and that is named, too.
+// Where a `..` follows a link, what is there has another name.
 void add_file(const fs::path& file, FileSums& sums) {
   std::error_code error;
-  if (const fs::path name = file.lexically_normal();
-      fs::exists(name, error) || !fs::exists(file, error)) {
-    sums.emplace(name.string(), sum_of(name));
-  }
+  const fs::path name = file.lexically_normal();
+  const fs::path real = fs::weakly_canonical(file, error);
+  const bool is_elsewhere = !error && !fs::exists(name, error) && fs::exists(real, error);
+  const fs::path& place = is_elsewhere ? real : name;
+  sums.emplace(place.string(), sum_of(place));
 }
 
 void add_named(const std::string& text, const CheckPlace& place, FileSums& sums) {

@@ -255,6 +255,10 @@ bool FileTree::put_back() const {
   return is_back;
 }
 
+bool FileTree::is_link() const {
+  return entries_.size() == 1 && S_ISLNK(entries_.begin()->second.status.st_mode);
+}
+
 std::size_t FileTree::size() const {
   std::size_t all = 0;
   for (const auto& [path, entry] : entries_) {
@@ -290,9 +294,11 @@ nlohmann::json kept_status(const struct stat& status) {
 }
 
 struct stat status_from(const nlohmann::json& kept) {
-  const auto& bytes = kept.get_ref<const std::string&>();
+  const std::string& bytes = kept.get_ref<const std::string&>();
   struct stat status = {};
-  std::memcpy(&status, bytes.data(), std::min(bytes.size(), sizeof status));
+  if (bytes.size() == sizeof status) {
+    std::memcpy(&status, bytes.data(), sizeof status);
+  }
   return status;
 }
 

@@ -26,6 +26,7 @@ class FileTree {
                        const FileTree* before = nullptr);
 
   bool is_there() const { return !entries_.empty(); }
+  bool is_link() const;
   // Whether a file of it could be written elsewhere: it has more than one link.
   bool has_other_names() const;
   // The devices and numbers of these files.
@@ -41,7 +42,7 @@ class FileTree {
   bool put_back() const;
 
   std::size_t size() const;  // bytes of content that it has
-  // For a process of the same program. Its exceptions where it is none.
+  // For a process of the same program. nlohmann::json::exception where it is none.
   nlohmann::json kept() const;
   static FileTree from(const nlohmann::json& kept);
 

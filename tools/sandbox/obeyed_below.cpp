@@ -5,6 +5,7 @@
 #include "tools/sandbox/repository.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -188,6 +189,25 @@ class Look {
 
 ObeyedPlace::Identity identity_of(const fs::path& path, Sight& sight) {
   return identity_of(AT_FDCWD, path.c_str(), sight);
+}
+
+nlohmann::json kept_identity(const ObeyedPlace::Identity& identity) {
+  nlohmann::json kept = {identity.device.first, identity.device.second, identity.number};
+  if (identity.birth) {
+    kept.push_back(identity.birth->first);
+    kept.push_back(identity.birth->second);
+  }
+  return kept;
+}
+
+ObeyedPlace::Identity identity_from(const nlohmann::json& kept) {
+  ObeyedPlace::Identity identity{
+      .device = {kept.at(0).get<std::uint32_t>(), kept.at(1).get<std::uint32_t>()},
+      .number = kept.at(2).get<std::uint64_t>()};
+  if (kept.size() > 3) {
+    identity.birth = {kept.at(3).get<std::int64_t>(), kept.at(4).get<std::uint32_t>()};
+  }
+  return identity;
 }
 
 bool find_obeyed_below(const std::vector<fs::path>& roots, const FoundObeyed& found, Sight& sight) {

@@ -2,6 +2,8 @@
 #pragma once
 #include "tools/sandbox/sight.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -26,6 +28,9 @@ struct ObeyedPlace {
 };
 
 ObeyedPlace::Identity identity_of(const std::filesystem::path& path, Sight& sight);
+// To keep it. nlohmann::json::exception where it is none.
+nlohmann::json kept_identity(const ObeyedPlace::Identity& identity);
+ObeyedPlace::Identity identity_from(const nlohmann::json& kept);
 
 // Where it stands now; empty: as it was.
 using FoundObeyed = std::function<std::filesystem::path(const ObeyedPlace&)>;

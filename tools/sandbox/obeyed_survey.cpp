@@ -86,12 +86,7 @@ std::map<fs::path, std::string> fingerprints_in(const Cbor& pairs) {
 Cbor encoded(const ObeyedSurvey& survey) {
   Cbor places = Cbor::array();
   for (const auto& [path, identity] : survey.places) {
-    Cbor birth = identity.birth ? Cbor({identity.birth->first, identity.birth->second}) : Cbor();
-    places.push_back({path.native(),
-                      identity.device.first,
-                      identity.device.second,
-                      identity.number,
-                      std::move(birth)});
+    places.push_back({path.native(), kept_identity(identity)});
   }
   Cbor ways = Cbor::array();
   for (const auto& [path, mode] : survey.ways) {
@@ -126,13 +121,7 @@ ObeyedSurvey decoded(const Cbor& kept) {
                       .is_whole = kept.at("is_whole").get<bool>(),
                       .has_mounts = kept.at("has_mounts").get<bool>()};
   for (const Cbor& one : kept.at("places")) {
-    ObeyedPlace::Identity identity;
-    identity.device = {one.at(1).get<std::uint32_t>(), one.at(2).get<std::uint32_t>()};
-    identity.number = one.at(3).get<std::uint64_t>();
-    if (const Cbor& birth = one.at(4); !birth.is_null()) {
-      identity.birth = {birth.at(0).get<std::int64_t>(), birth.at(1).get<std::uint32_t>()};
-    }
-    survey.places.emplace(one.at(0).get<std::string>(), identity);
+    survey.places.emplace(one.at(0).get<std::string>(), identity_from(one.at(1)));
   }
   for (const Cbor& one : kept.at("ways")) {
     survey.ways.emplace(one.at(0).get<std::string>(), one.at(1).get<std::uint32_t>());

@@ -3,9 +3,12 @@
 #include "tools/sandbox/places.h"
 #include "tools/sandbox/repository.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <ranges>
 
 namespace tools::sandbox {
@@ -15,12 +18,10 @@ namespace fs = std::filesystem;
 using Cbor = nlohmann::json;  // its strings are bytes, as paths are
 using Status = struct stat;
 
+constexpr std::size_t k_length_digits = 16;  // in front, of what says which folders it is about
+
 bool contains(const std::vector<fs::path>& paths, const fs::path& path) {
   return std::ranges::find(paths, path) != paths.end();
-}
-
-bool is_the_folder(const Status& a, const Status& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mode == b.st_mode;
 }
 
 bool is_in_git_folder(const Picture& picture, const fs::path& place) {
@@ -34,22 +35,42 @@ bool has_seen(const OthersPicture& others, const fs::path& place) {
   const ProtectedPlaces& theirs = others.places;
   return theirs.has(place) && ((contains(others.picture.tops, place.parent_path()) &&
                                 is_obeyed_name(place.filename().native())) ||
-                               contains(theirs.files, place) || contains(theirs.crossed, place) ||
+                               contains(theirs.files, place) ||
                                (others.extent.has_looked_into_git && !theirs.is_for_git &&
                                 is_in_git_folder(others.picture, place)));
 }
 
-// Further below, a run judges what was made since it began, and no call does. Of what
-// find_obeyed_below() finds.
-bool is_made_in_run(const OthersPicture& others, const fs::path& place) {
-  const std::optional<std::set<fs::path>>& before = others.extent.below;
-  return before && others.places.has(place) && !before->contains(place) &&
-         !contains(others.places.tops, place.parent_path());
+// Whether a call that goes by our picture would see what comes to stand there.
+bool looks_after(const ProtectedPlaces& ours, const Picture& picture, const fs::path& place) {
+  return ours.has(place) &&
+         ((contains(picture.tops, place.parent_path()) &&
+           is_obeyed_name(place.filename().native())) ||
+          contains(ours.files, place) || (!ours.is_for_git && is_in_git_folder(picture, place)));
 }
 
 bool is_found_by_name(const fs::path& place) {
   const std::string name = place.filename();
   return is_obeyed_anywhere(name) || is_obeyed_file(name);
+}
+
+// Another file by its old name may be an editor's doing: what is in it is compared.
+bool is_known_by_number(const fs::path& place) {
+  return !is_obeyed_file(place.filename().native());
+}
+
+// Further below, a run judges what was made since it began, and no call does. Of what
+// find_obeyed_below() finds.
+bool is_made_in_run(const OthersPicture& others,
+                    const fs::path& place,
+                    const ObeyedPlace::Identity& now) {
+  const auto& before = others.extent.below;
+  const bool is_for_calls =
+      is_found_by_name(place) && contains(others.places.tops, place.parent_path());
+  if (!before || !others.places.has(place) || is_for_calls) {
+    return false;
+  }
+  const auto known = before->find(place);
+  return known == before->end() || (is_known_by_number(place) && known->second != now);
 }
 
 template <typename Map>
@@ -64,21 +85,28 @@ void erase_below(Map& map, const std::set<fs::path>& places) {
   });
 }
 
-void take_out_what_was_made(Picture& picture, const OthersPicture& others, TakenOver& taken) {
+void take_out_what_was_made(Picture& picture,
+                            const OthersPicture& others,
+                            TakenOver& taken,
+                            Sight& sight) {
   const Picture& then = others.picture;
+  const auto is_made_below = [&](const fs::path& place) {
+    return others.extent.below && is_made_in_run(others, place, identity_of(place, sight));
+  };
   for (const auto& [place, tree] : picture.places) {
-    if ((has_seen(others, place) && !then.places.contains(place)) ||
-        (is_found_by_name(place) && is_made_in_run(others, place))) {
+    const bool was_crossed = contains(others.places.crossed, place) && tree.is_link();
+    if (((has_seen(others, place) || was_crossed) && !then.places.contains(place)) ||
+        (is_found_by_name(place) && is_made_below(place))) {
       taken.made.insert(place);
     }
   }
   std::set<fs::path> repositories;  // without a name: a folder of the work has become one
   for (const auto& [folder, found] : picture.folders) {
     if ((has_seen(others, folder) && !then.folders.contains(folder)) ||
-        (is_found_by_name(folder) && is_made_in_run(others, folder))) {
+        (is_found_by_name(folder) && is_made_below(folder))) {
       taken.made.insert(folder);
     } else if ((contains(then.tops, folder) && !then.folders.contains(folder)) ||
-               (contains(picture.tops, folder) && is_made_in_run(others, folder))) {
+               (contains(picture.tops, folder) && is_made_below(folder))) {
       repositories.insert(folder);
     }
   }
@@ -90,34 +118,57 @@ void take_out_what_was_made(Picture& picture, const OthersPicture& others, Taken
   }
 }
 
-void put_in_what_was_there(Picture& picture,
-                           const ProtectedPlaces& ours,
-                           const OthersPicture& others,
-                           TakenOver& taken) {
-  const Picture& then = others.picture;
+void take_over_places(Picture& picture,
+                      const ProtectedPlaces& ours,
+                      const Picture& then,
+                      TakenOver& taken) {
   for (const auto& [place, tree] : then.places) {
     const auto now = picture.places.find(place);
     const bool is_known = now != picture.places.end();
-    const bool is_gits_to_change = ours.is_for_git && !is_known && is_in_git_folder(then, place);
-    if (ours.has(place) && !is_gits_to_change && (!is_known || !now->second.is_same(tree))) {
+    if ((is_known || looks_after(ours, picture, place)) &&
+        (!is_known || !now->second.is_same(tree))) {
       picture.places.insert_or_assign(place, tree);
       taken.changed.insert(place);
       taken.made.erase(place);
     }
   }
-  for (const auto& [path, folder] : then.folders) {
+}
+
+void take_over_folders(Picture& picture,
+                       const ProtectedPlaces& ours,
+                       const Picture& then,
+                       TakenOver& taken) {
+  for (const auto& [path, before] : then.folders) {
     const auto now = picture.folders.find(path);
-    if (ours.has(path) &&
-        (now == picture.folders.end() || !is_the_folder(now->second.status, folder.status))) {
+    const bool is_known = now != picture.folders.end();
+    const bool is_itself = is_known && now->second.status.st_dev == before.status.st_dev &&
+                           now->second.status.st_ino == before.status.st_ino;
+    if (is_itself) {
+      now->second.status = before.status;
+      if (now->second.oddities && before.oddities) {
+        std::erase_if(*now->second.oddities,
+                      [&](const auto& odd) { return !before.oddities->contains(odd); });
+      }
+    } else if (is_known || looks_after(ours, picture, path)) {
       picture.folders.insert_or_assign(
           path,
           Picture::GitFolder{
-              .status = folder.status, .handle = {}, .data = {}, .oddities = std::nullopt});
+              .status = before.status, .handle = {}, .data = {}, .oddities = before.oddities});
       taken.made.erase(path);
     }
   }
+}
+
+void put_in_what_was_there(Picture& picture,
+                           const ProtectedPlaces& ours,
+                           const Picture& then,
+                           TakenOver& taken) {
+  take_over_places(picture, ours, then, taken);
+  take_over_folders(picture, ours, then, taken);
   for (const auto& [way, status] : then.ways) {
-    if (ours.has(way)) {
+    const auto is_on_it = [&](const auto& one) { return is_below(one.first, way); };
+    if (ours.has(way) && (std::ranges::any_of(picture.places, is_on_it) ||
+                          std::ranges::any_of(picture.folders, is_on_it))) {
       picture.ways.insert_or_assign(way, status);
     }
   }
@@ -193,19 +244,34 @@ const fs::path& ProtectedPlaces::root_of(const Path& place) const {
   return root == roots.end() ? place : *root;
 }
 
-TakenOver take_over(Picture& picture, const ProtectedPlaces& places, const OthersPicture& others) {
+bool is_same_folder(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mode == b.st_mode;
+}
+
+bool overlap(const std::vector<fs::path>& some, const std::vector<fs::path>& others) {
+  return std::ranges::any_of(some, [&](const fs::path& one) {
+    return std::ranges::any_of(others, [&](const fs::path& other) {
+      return is_below(one, other) || is_below(other, one);
+    });
+  });
+}
+
+TakenOver take_over(Picture& picture,
+                    const ProtectedPlaces& places,
+                    const OthersPicture& others,
+                    Sight& sight) {
   TakenOver taken;
-  take_out_what_was_made(picture, others, taken);
-  put_in_what_was_there(picture, places, others, taken);
+  take_out_what_was_made(picture, others, taken, sight);
+  put_in_what_was_there(picture, places, others.picture, taken);
   return taken;
 }
 
-void take_over(ObeyedSurvey& survey, const OthersPicture& others) {
+bool take_over(ObeyedSurvey& survey, const OthersPicture& others) {
   const Picture& then = others.picture;
   std::set<fs::path> made;
-  for (const auto& [place, identity] : survey.places) {
+  for (auto& [place, identity] : survey.places) {
     const bool was_there = then.places.contains(place) || then.folders.contains(place);
-    if ((has_seen(others, place) && !was_there) || is_made_in_run(others, place)) {
+    if ((has_seen(others, place) && !was_there) || is_made_in_run(others, place, identity)) {
       made.insert(place);
     }
   }
@@ -213,12 +279,16 @@ void take_over(ObeyedSurvey& survey, const OthersPicture& others) {
   for (const fs::path& place : made) {
     survey.places.erase(place);
   }
+  bool is_other = !made.empty();
   for (const auto& [file, fingerprint] : others.extent.files) {
-    if (std::ranges::any_of(survey.roots,
-                            [&](const fs::path& root) { return is_below(file, root); })) {
-      survey.files.insert_or_assign(file, fingerprint);
+    const bool is_ours = std::ranges::any_of(
+        survey.roots, [&](const fs::path& root) { return is_below(file, root); });
+    if (is_ours && survey.files[file] != fingerprint) {
+      survey.files[file] = fingerprint;
+      is_other = true;
     }
   }
+  return is_other;
 }
 
 std::string encode(const ProtectedPlaces& places,
@@ -228,16 +298,25 @@ std::string encode(const ProtectedPlaces& places,
   for (const auto& [path, tree] : picture.places) {
     trees.push_back({path.native(), tree.kept()});
   }
-  std::map<fs::path, Status> folders;
+  Cbor folders = Cbor::array();
   for (const auto& [path, folder] : picture.folders) {
-    folders.emplace(path, folder.status);
+    Cbor odd = folder.oddities ? Cbor::array() : Cbor();
+    for (const auto& [index, oddity] : folder.oddities.value_or(Picture::Oddities())) {
+      odd.push_back({index.native(), oddity});
+    }
+    folders.push_back({path.native(), kept_status(folder.status), std::move(odd)});
+  }
+  Cbor below = extent.below ? Cbor::array() : Cbor();
+  if (extent.below) {
+    for (const auto& [path, identity] : *extent.below) {
+      below.push_back({path.native(), kept_identity(identity)});
+    }
   }
   Cbor fingerprints = Cbor::array();
   for (const auto& [path, fingerprint] : extent.files) {
     fingerprints.push_back({path.native(), fingerprint});
   }
   const Cbor all = {
-      {"roots", list_of(places.roots)},
       {"protected_tops", list_of(places.tops)},
       {"files", list_of(places.files)},
       {"crossed", list_of(places.crossed)},
@@ -245,24 +324,39 @@ std::string encode(const ProtectedPlaces& places,
       {"is_for_git", places.is_for_git},
       {"tops", list_of(picture.tops)},
       {"places", std::move(trees)},
-      {"folders", pairs_of(folders)},
+      {"folders", std::move(folders)},
       {"statuses", pairs_of(picture.roots)},
       {"ways", pairs_of(picture.ways)},
       {"has_looked_into_git", extent.has_looked_into_git},
-      {"below", extent.below ? list_of(*extent.below) : Cbor()},
+      {"below", std::move(below)},
       {"fingerprints", std::move(fingerprints)},
   };
-  std::string bytes;
+  std::string roots;
+  Cbor::to_cbor(list_of(places.roots), roots);
+  std::string bytes = fmt::format("{:0{}x}", roots.size(), k_length_digits) + roots;
   Cbor::to_cbor(all, bytes);
   return bytes;
 }
 
-std::optional<OthersPicture> decode_picture(std::string_view bytes) {
-  const Cbor kept = Cbor::from_cbor(bytes, true, false);
+std::optional<OthersPicture> decode_picture(std::string_view bytes,
+                                            const std::vector<fs::path>& roots) {
+  using Paths = std::vector<fs::path>;
+  std::size_t length = 0;
+  const char* const digits_end = bytes.data() + std::min(bytes.size(), k_length_digits);
+  const auto [end, error] = std::from_chars(bytes.data(), digits_end, length, 16);
+  if (error != std::errc() || bytes.size() < k_length_digits || end != digits_end ||
+      length > bytes.size() - k_length_digits) {
+    return std::nullopt;
+  }
   try {
-    using Paths = std::vector<fs::path>;
+    const Cbor head = Cbor::from_cbor(bytes.substr(k_length_digits, length), true, false);
+    Paths theirs = paths_in<Paths>(head);
+    if (!overlap(theirs, roots)) {
+      return std::nullopt;
+    }
+    const Cbor kept = Cbor::from_cbor(bytes.substr(k_length_digits + length), true, false);
     OthersPicture others{
-        .places = {.roots = paths_in<Paths>(kept.at("roots")),
+        .places = {.roots = std::move(theirs),
                    .tops = paths_in<Paths>(kept.at("protected_tops")),
                    .files = paths_in<Paths>(kept.at("files")),
                    .crossed = paths_in<Paths>(kept.at("crossed")),
@@ -276,13 +370,23 @@ std::optional<OthersPicture> decode_picture(std::string_view bytes) {
     for (const Cbor& one : kept.at("places")) {
       others.picture.places.emplace(one.at(0).get<std::string>(), FileTree::from(one.at(1)));
     }
-    for (const auto& [path, status] : statuses_in(kept.at("folders"))) {
-      others.picture.folders[path].status = status;
+    for (const Cbor& one : kept.at("folders")) {
+      Picture::GitFolder folder{.status = status_from(one.at(1))};
+      if (const Cbor& odd = one.at(2); !odd.is_null()) {
+        folder.oddities.emplace();
+        for (const Cbor& pair : odd) {
+          folder.oddities->emplace(pair.at(0).get<std::string>(), pair.at(1).get<std::string>());
+        }
+      }
+      others.picture.folders.emplace(one.at(0).get<std::string>(), std::move(folder));
     }
     others.picture.roots = statuses_in(kept.at("statuses"));
     others.picture.ways = statuses_in(kept.at("ways"));
     if (const Cbor& below = kept.at("below"); !below.is_null()) {
-      others.extent.below = paths_in<std::set<fs::path>>(below);
+      others.extent.below.emplace();
+      for (const Cbor& one : below) {
+        others.extent.below->emplace(one.at(0).get<std::string>(), identity_from(one.at(1)));
+      }
     }
     for (const Cbor& one : kept.at("fingerprints")) {
       others.extent.files.emplace(one.at(0).get<std::string>(), one.at(1).get<std::string>());

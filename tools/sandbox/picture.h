@@ -4,6 +4,7 @@
 #include "agent/descriptor.h"
 #include "tools/sandbox/file_tree.h"
 #include "tools/sandbox/obeyed_survey.h"
+#include "tools/sandbox/sight.h"
 
 #include <filesystem>
 #include <map>
@@ -60,7 +61,7 @@ struct PictureExtent {
   bool has_looked_into_git = false;
   // What was obeyed anywhere below the roots (obeyed_below.h) when a run began, and nothing else;
   // nullopt: it is a picture of calls.
-  std::optional<std::set<Path>> below;
+  std::optional<std::map<Path, ObeyedPlace::Identity>> below;
   std::map<Path, std::string> files;  // ObeyedSurvey's, likewise
 };
 
@@ -71,20 +72,30 @@ struct OthersPicture {
   PictureExtent extent;
 };
 
-// Makes it the picture of the time before the others' programs could change anything. What it now
-// has otherwise than it stands there:
+// Makes it, of what its places are about, the picture of the time before the others' programs could
+// change anything. The places that it then has otherwise than they stand there:
 struct TakenOver {
   std::set<std::filesystem::path> changed;
   std::set<std::filesystem::path> made;  // is not in it any more
 };
-TakenOver take_over(Picture& picture, const ProtectedPlaces& places, const OthersPicture& others);
-// The same of what a run has found when it began.
-void take_over(ObeyedSurvey& survey, const OthersPicture& others);
+TakenOver take_over(Picture& picture,
+                    const ProtectedPlaces& places,
+                    const OthersPicture& others,
+                    Sight& sight);
+// The same of what a run has found when it began. False: it was as it is.
+bool take_over(ObeyedSurvey& survey, const OthersPicture& others);
 
-// As bytes, for a process of the same version on the same machine; nullopt: they are none.
+// As bytes, for a process of the same version on the same machine. From them; nullopt: they are
+// none, or about other folders than these and what is in or around them.
 std::string encode(const ProtectedPlaces& places,
                    const Picture& picture,
                    const PictureExtent& extent);
-std::optional<OthersPicture> decode_picture(std::string_view bytes);
+std::optional<OthersPicture> decode_picture(std::string_view bytes,
+                                            const std::vector<std::filesystem::path>& roots);
+
+// Whether one of the folders is, or lies in, one of the others.
+bool overlap(const std::vector<std::filesystem::path>& some,
+             const std::vector<std::filesystem::path>& others);
+bool is_same_folder(const struct stat& a, const struct stat& b);  // with its mode
 
 }  // namespace tools::sandbox

@@ -86,10 +86,6 @@ bool is_same_data(const std::vector<struct stat>& a, const std::vector<struct st
   });
 }
 
-bool is_same_folder(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mode == b.st_mode;
-}
-
 bool is_as_it_was(const std::pair<const fs::path, struct stat>& folder) {
   struct stat now = {};
   return ::lstat(folder.first.c_str(), &now) == 0 ? is_same_folder(now, folder.second)
@@ -411,35 +407,22 @@ agent::Result<SharedPictures::Turn> ProtectedFiles::take_turn(agent::Millisecond
                                 : pictures_.take_turn(options_.roots, patience, stop);
 }
 
+std::vector<OthersPicture> ProtectedFiles::others_at_work(Sight& sight) const {
+  return pictures_.of_others(options_.roots, {shown_.file(), shown_survey_.file()}, sight);
+}
+
 agent::Result<std::vector<OthersPicture>> ProtectedFiles::others_now(const std::stop_token& stop,
                                                                      Sight& sight) {
   TRY_ASSIGN(const SharedPictures::Turn turn, take_turn(k_patience, stop));
-  return turn.is_shared() ? pictures_.of_others(own_pictures(), sight)
-                          : std::vector<OthersPicture>();
-}
-
-std::vector<fs::path> ProtectedFiles::own_pictures() const {
-  return {shown_.file(), shown_survey_.file()};
-}
-
-// A program of theirs could have changed what is ours.
-bool ProtectedFiles::is_at_work_here(const OthersPicture& others) const {
-  return !others.extent.below && std::ranges::any_of(others.places.roots, [this](const Path& root) {
-    return std::ranges::any_of(options_.roots, [&](const Path& own) {
-      return is_below(root, own) || is_below(own, root);
-    });
-  });
+  return turn.is_shared() ? others_at_work(sight) : std::vector<OthersPicture>();
 }
 
 void ProtectedFiles::take_over_from_others(Sight& sight) {
-  for (const OthersPicture& others : pictures_.of_others(own_pictures(), sight)) {
-    had_company_ = had_company_ || is_at_work_here(others);
-    TakenOver taken = take_over(base_, options_, others);
+  for (const OthersPicture& others : others_at_work(sight)) {
+    had_company_ = had_company_ || !others.extent.below;
+    TakenOver taken = take_over(base_, options_, others, sight);
     taken_over_.merge(taken.changed);
-    for (const Path& place : taken.made) {
-      survey_.places.erase(place);
-      std::erase_if(survey_.files, [&](const auto& file) { return is_below(file.first, place); });
-    }
+    survey_number_ += survey_number_ != 0 && take_over(survey_, others) ? 1 : 0;
   }
   base_.is_behind_mounts = are_all_behind_mounts(base_);
 }
@@ -454,7 +437,7 @@ agent::Result<void> ProtectedFiles::show(bool has_mounts, bool is_news) {
 }
 
 // Of what each call looks after, the calls' pictures tell.
-// What others have made was not there: of those, too, that came or went during the look.
+// What others have made was not there, also of those that came, or went, during the look.
 agent::Result<void> ProtectedFiles::show_survey(const std::vector<OthersPicture>& before,
                                                 const std::stop_token& stop,
                                                 Sight& sight) {
@@ -462,7 +445,7 @@ agent::Result<void> ProtectedFiles::show_survey(const std::vector<OthersPicture>
   if (!turn.is_shared()) {
     return {};
   }
-  const std::vector<OthersPicture> now = pictures_.of_others(own_pictures(), sight);
+  const std::vector<OthersPicture> now = others_at_work(sight);
   for (const auto* others : {&before, &now}) {
     std::ranges::for_each(*others, [this](const auto& one) { take_over(survey_, one); });
   }
@@ -477,11 +460,8 @@ agent::Result<void> ProtectedFiles::show_survey(const std::vector<OthersPicture>
                        .files = {},
                        .crossed = {},
                        .allowed = options_.allowed};
-  PictureExtent extent{.has_looked_into_git = false, .below = std::set<Path>(), .files = {}};
-  for (const auto& [path, identity] : survey_.places) {
-    extent.below->insert(extent.below->end(), path);
-  }
-  extent.files = survey_.files;
+  const PictureExtent extent{
+      .has_looked_into_git = false, .below = survey_.places, .files = survey_.files};
   return shown_survey_.show(pictures_.folder(), encode(places, {}, extent));
 }
 
@@ -686,12 +666,13 @@ ProtectedEnd ProtectedFiles::end(bool have_mounts_held) {
   const auto turn =
       take_turn(k_patience_at_end, {});  // what was changed is put back without it, too
   ProtectedEnd end = compare(have_mounts_held);
+  had_company_ = had_company_ || !turn;
   if (!end.changes.empty() && turn && turn->is_shared()) {
     Sight unheeded;
     had_company_ = had_company_ ||
-                   std::ranges::any_of(
-                       pictures_.of_others(own_pictures(), unheeded),
-                       [this](const OthersPicture& others) { return is_at_work_here(others); });
+                   std::ranges::any_of(others_at_work(unheeded), [](const OthersPicture& others) {
+                     return !others.extent.below;
+                   });
   }
   end.was_alone = !had_company_;
   if (running_ == 0 && !unseen_end_) {
@@ -868,7 +849,11 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
   }
   Sweep sweep;
   if (unseen_end_ && running_ == 0) {
+    const auto turn = take_turn(k_patience_at_end, {});
     ProtectedEnd end = compare(true);
+    if (!unseen_end_) {
+      shown_.hide();
+    }
     std::erase_if(end.changes, [](const auto& one) { return one.outcome == Outcome::noticed; });
     sweep = {.changes = std::move(end.changes), .trouble = std::move(end.trouble)};
   }

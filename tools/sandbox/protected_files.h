@@ -104,8 +104,7 @@ class ProtectedFiles {
       State& state, const State* before, std::size_t& room, Scope scope, Sight& sight) const;
   agent::Result<SharedPictures::Turn> take_turn(agent::Milliseconds patience,
                                                 const std::stop_token& stop);
-  std::vector<Path> own_pictures() const;
-  bool is_at_work_here(const OthersPicture& others) const;
+  std::vector<OthersPicture> others_at_work(Sight& sight) const;  // in one's turn
   void take_over_from_others(Sight& sight);
   agent::Result<void> show(bool has_mounts, bool is_news);
   agent::Result<std::vector<OthersPicture>> others_now(const std::stop_token& stop, Sight& sight);
@@ -129,7 +128,7 @@ class ProtectedFiles {
   std::mutex mutex_;
   SharedPictures pictures_;
   ShownPicture shown_;         // while programs are at work
-  ShownPicture shown_survey_;  // from the survey to the sweep
+  ShownPicture shown_survey_;  // once there is a survey
   State base_;
   std::set<Path> aside_;       // what was moved since then, by its other name
   std::set<Path> taken_over_;  // what stands there otherwise than in `base_`: others are at work

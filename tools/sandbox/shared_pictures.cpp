@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
-#include <functional>
 #include <set>
 #include <string_view>
 #include <sys/file.h>
@@ -26,15 +27,27 @@ namespace fs = std::filesystem;
 using agent::Descriptor;
 
 constexpr std::string_view k_prefix = "picture-1-";  // another number for another form
+constexpr std::string_view k_unfinished = "new-";
 constexpr const char* k_lock = "turn";
 constexpr off_t k_largest = 256 << 20;  // bytes
 constexpr mode_t k_folder_mode = 0700;
 constexpr mode_t k_file_mode = 0600;
-constexpr std::chrono::milliseconds k_pause{1};
+constexpr std::chrono::milliseconds k_first_pause{1};
+constexpr std::chrono::milliseconds k_longest_pause{20};
+constexpr std::time_t k_old_s = 60;  // what nobody writes any more
 
 bool is_gone(const Descriptor& file) {
   struct stat status = {};
   return !file || ::fstat(file.get(), &status) != 0 || status.st_nlink == 0;
+}
+
+bool is_old(const fs::path& path) {
+  struct stat status = {};
+  return ::lstat(path.c_str(), &status) == 0 && status.st_mtime + k_old_s < std::time(nullptr);
+}
+
+bool lacks_locks(int error) {
+  return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP;
 }
 
 // Nobody but errand writes there.
@@ -83,22 +96,25 @@ agent::Result<void> ShownPicture::show(const fs::path& folder, const std::string
   take_away();
   const std::string id = agent::new_run_id();
   path_ = folder / fmt::format("{}{}", k_prefix, id);
-  const fs::path unfinished = folder / fmt::format("new-{}", id);
+  const fs::path unfinished = folder / fmt::format("{}{}", k_unfinished, id);
   file_ = Descriptor(
       ::open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, k_file_mode));
   if (!file_) {
     return cannot_write(unfinished);
   }
   const int failed = agent::write_all(file_.get(), bytes);
-  errno = failed == 0 ? errno : failed;
-  if (failed != 0 || ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 ||
-      ::rename(unfinished.c_str(), path_.c_str()) != 0) {
-    auto error = cannot_write(unfinished);
-    ::unlink(unfinished.c_str());
-    file_.reset();
-    return error;
+  const bool is_written = failed == 0;
+  const bool is_locked = is_written && ::flock(file_.get(), LOCK_EX | LOCK_NB) == 0;
+  const int error = failed != 0 ? failed : errno;
+  if (is_locked && ::rename(unfinished.c_str(), path_.c_str()) == 0) {
+    return {};
   }
-  return {};
+  errno = is_locked ? errno : error;
+  auto why = is_written && !is_locked && lacks_locks(errno) ? agent::Result<void>()  // for none
+                                                            : cannot_write(unfinished);
+  ::unlink(unfinished.c_str());
+  file_.reset();
+  return why;
 }
 
 bool ShownPicture::show_again() {
@@ -123,12 +139,16 @@ Descriptor SharedPictures::opened_lock() const {
 
 namespace {
 
-// A byte of the file stands for a path: of two paths with the same one waits for nothing, at worst.
-struct flock lock_of(const fs::path& path, short type) {
+// A byte of the file stands for a path: where two have the same one, somebody waits for nothing.
+struct flock range_of(const fs::path& path, short type) {
   struct flock lock{};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(std::hash<std::string>()(path.native()) >> 2);
+  std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a: every process has the same
+  for (const char c : path.native()) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
+  }
+  lock.l_start = static_cast<off_t>(hash >> 2);
   lock.l_len = 1;
   return lock;
 }
@@ -140,12 +160,7 @@ void let_go(int file) {
   ::fcntl(file, F_OFD_SETLK, &all);
 }
 
-// The folders for itself, and those above them so that nobody has one of these. All or none.
-bool lock_all(int file, const std::vector<fs::path>& roots) {
-  const auto lock = [file](const fs::path& path, short type) {
-    struct flock wanted = lock_of(path, type);
-    return ::fcntl(file, F_OFD_SETLK, &wanted) == 0;
-  };
+std::set<fs::path> folders_above(const std::vector<fs::path>& roots) {
   std::set<fs::path> above;
   for (const fs::path& root : roots) {
     for (fs::path at = root; at.has_relative_path();) {
@@ -156,6 +171,15 @@ bool lock_all(int file, const std::vector<fs::path>& roots) {
   for (const fs::path& root : roots) {
     above.erase(root);
   }
+  return above;
+}
+
+// The folders for itself, and those above them so that nobody has one of these. All or none.
+bool lock_all(int file, const std::vector<fs::path>& roots, const std::set<fs::path>& above) {
+  const auto lock = [file](const fs::path& path, short type) {
+    struct flock wanted = range_of(path, type);
+    return ::fcntl(file, F_OFD_SETLK, &wanted) == 0;
+  };
   const bool are_locked =
       std::ranges::all_of(above, [&](const fs::path& one) { return lock(one, F_RDLCK); }) &&
       std::ranges::all_of(roots, [&](const fs::path& one) { return lock(one, F_WRLCK); });
@@ -182,7 +206,8 @@ agent::Result<SharedPictures::Turn> SharedPictures::take_turn(const std::vector<
     return Turn();
   }
   const auto until = std::chrono::steady_clock::now() + patience;
-  for (;;) {
+  const std::set<fs::path> above = folders_above(roots);
+  for (auto pause = k_first_pause;; pause = std::min(2 * pause, k_longest_pause)) {
     if (is_gone(lock_)) {
       lock_ = opened_lock();
     }
@@ -191,7 +216,7 @@ agent::Result<SharedPictures::Turn> SharedPictures::take_turn(const std::vector<
           agent::Code::os_failed,
           fmt::format("cannot look for other runs in this folder: {}", std::strerror(errno)));
     }
-    if (!lock_ || lock_all(lock_.get(), roots)) {
+    if (!lock_ || lock_all(lock_.get(), roots, above)) {
       return lock_ ? Turn(lock_.get()) : Turn();
     }
     if (errno != EAGAIN && errno != EACCES && errno != EINTR) {
@@ -203,21 +228,24 @@ agent::Result<SharedPictures::Turn> SharedPictures::take_turn(const std::vector<
     if (std::chrono::steady_clock::now() >= until) {
       return agent::fail(
           agent::Code::os_failed,
-          fmt::format("another errand has been looking at what programs may change in this folder "
-                      "for {} s",
+          fmt::format("other runs have been looking at what programs may change in this folder for "
+                      "{} s",
                       std::chrono::duration_cast<std::chrono::seconds>(patience).count()),
           "see whether one is stopped (Ctrl-Z), and let it go on or end it");
     }
-    std::this_thread::sleep_for(k_pause);
+    std::this_thread::sleep_for(pause);
   }
 }
 
-std::vector<OthersPicture> SharedPictures::of_others(const std::vector<fs::path>& own,
+std::vector<OthersPicture> SharedPictures::of_others(const std::vector<fs::path>& roots,
+                                                     const std::vector<fs::path>& own,
                                                      Sight& sight) const {
   std::vector<OthersPicture> all;
   for (const Sight::Named& entry : sight.entries_of(folder_)) {
     const fs::path path = folder_ / entry.name;
-    if (!entry.name.starts_with(k_prefix) || std::ranges::find(own, path) != own.end()) {
+    const bool is_whole = entry.name.starts_with(k_prefix);
+    const bool is_left = entry.name.starts_with(k_unfinished) && is_old(path);
+    if ((!is_whole && !is_left) || std::ranges::find(own, path) != own.end()) {
       continue;
     }
     const Descriptor file = sight.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -229,7 +257,7 @@ std::vector<OthersPicture> SharedPictures::of_others(const std::vector<fs::path>
       continue;
     }
     if (const auto bytes = content_of(file, path, sight)) {
-      if (auto picture = decode_picture(*bytes)) {
+      if (auto picture = decode_picture(*bytes, roots)) {
         all.push_back(*std::move(picture));
       }
     }

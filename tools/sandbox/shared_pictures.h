@@ -24,10 +24,10 @@ class ShownPicture {
   ShownPicture& operator=(ShownPicture&& other) = delete;
   ~ShownPicture();
 
-  // Both in one's turn. os.failed where it cannot be written.
+  // All three in one's turn. In place of the last one; os.failed where it cannot be written.
   agent::Result<void> show(const std::filesystem::path& folder, const std::string& bytes);
-  bool show_again();  // the same as before; false: it was taken away meanwhile, or never shown
-  void hide();
+  bool show_again();  // the last one; false: somebody has tidied it away, or there is none
+  void hide();        // it stays until somebody tidies it away
   const std::filesystem::path& file() const { return path_; }
 
  private:
@@ -37,6 +37,7 @@ class ShownPicture {
   agent::Descriptor file_;  // locked while it is shown
 };
 
+// Not thread-safe: of each object one turn at a time.
 class SharedPictures {
  public:
   // In which no program writes; made when it is needed. Where it is empty, or cannot be made, each
@@ -62,8 +63,10 @@ class SharedPictures {
                                 agent::Milliseconds patience,
                                 const std::stop_token& stop);
 
-  // In one's turn: what the others show, but for these files.
-  std::vector<OthersPicture> of_others(const std::vector<std::filesystem::path>& own,
+  // In one's turn: what the others show of these folders and what is in or around them, but for
+  // one's own files.
+  std::vector<OthersPicture> of_others(const std::vector<std::filesystem::path>& roots,
+                                       const std::vector<std::filesystem::path>& own,
                                        Sight& sight) const;
   const std::filesystem::path& folder() const { return folder_; }
 

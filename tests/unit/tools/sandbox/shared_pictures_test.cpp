@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 namespace fs = std::filesystem;
-using tools::sandbox::decode_picture;
 using tools::sandbox::ProtectedChange;
 using tools::sandbox::ProtectedFiles;
 using tools::sandbox::SharedPictures;
@@ -72,6 +71,10 @@ class Work {
   std::shared_ptr<ProtectedFiles> one_;
   std::shared_ptr<ProtectedFiles> other_;
 };
+
+auto decode(std::string_view bytes) {
+  return tools::sandbox::decode_picture(bytes, {"/w"});
+}
 
 std::size_t pictures_in(const fs::path& folder) {
   std::size_t count = 0;
@@ -152,6 +155,39 @@ TEST_CASE("shared pictures: behind mounts that hold, changes are the user's own"
   CHECK(work.text("ci/deploy.sh") == "by the user");
 }
 
+TEST_CASE("shared pictures: what a run does not look after it leaves to those that do", "[tools]") {
+  const Work work;
+  const auto plain = work.run({work.root()});
+  REQUIRE(work.one().begin(true));
+  work.write("ci/deploy.sh", "by the user");
+  REQUIRE(plain->begin(true));
+  CHECK(plain->end(true).changes.empty());
+  CHECK(work.one().end(true).changes.empty());
+  CHECK(work.text("ci/deploy.sh") == "by the user");
+}
+
+TEST_CASE("shared pictures: another repository in the place of one below is new", "[tools]") {
+  const Work work;
+  const auto inner = work.run({work.at("sub")});
+  work.run_script("mkdir -p sub/.git/objects sub/.git/refs && echo ref: x >sub/.git/HEAD");
+  REQUIRE(work.one().survey());
+  REQUIRE(work.one().begin());
+  work.run_script("cp -r sub/.git sub/other && rm -r sub/.git && mv sub/other sub/.git");
+  REQUIRE(work.other().survey());
+  REQUIRE(work.other().begin());
+  REQUIRE(inner->begin());
+  work.one().end(false);
+  CHECK_FALSE(work.one().sweep().changes.empty());
+  CHECK_FALSE(fs::exists(work.at("sub/.git")));
+  work.run_script("mv sub/.git.untrusted sub/.git");
+  inner->end(false);
+  CHECK_FALSE(fs::exists(work.at("sub/.git")));
+  work.run_script("mv sub/.git.untrusted sub/.git");
+  work.other().end(false);
+  CHECK_FALSE(work.other().sweep().changes.empty());
+  CHECK_FALSE(fs::exists(work.at("sub/.git")));
+}
+
 TEST_CASE("shared pictures: in a folder below, what the outer run has made is not from before",
           "[tools]") {
   const Work work;
@@ -176,6 +212,7 @@ TEST_CASE("shared pictures: what a run has made below is new to those that begin
   const auto inner = work.run({work.at("sub")});
   work.write("sub/have.test.yaml", "good");
   const auto plant = [&] {
+    work.run_script("mkdir -p top/objects top/refs && echo ref: refs/heads/main >top/HEAD");
     work.run_script(
         "cd sub && mkdir -p .git .errand bare/objects bare/refs && "
         "echo ref: refs/heads/main | tee .git/HEAD >bare/HEAD && "
@@ -188,15 +225,16 @@ TEST_CASE("shared pictures: what a run has made below is new to those that begin
   REQUIRE(work.other().survey());
   REQUIRE(work.other().begin());
   work.one().end(false);
-  CHECK(work.one().sweep().changes.size() == 6);
+  CHECK(work.one().sweep().changes.size() == 7);
   plant();  // by a program of the other one
   work.other().end(false);
   const auto swept = work.other().sweep();
-  CHECK(swept.changes.size() == 6);  // one is noticed
+  CHECK(swept.changes.size() == 7);  // one is noticed
   for (const char* name : {"new.test.yaml", ".git", ".errand", "x.mcp-lock.json", "bare/HEAD"}) {
     INFO(name);
     CHECK_FALSE(fs::exists(work.at("sub") / name));
   }
+  CHECK_FALSE(fs::exists(work.at("top/HEAD")));
 }
 
 TEST_CASE("shared pictures: who was killed shows none", "[tools]") {
@@ -265,17 +303,22 @@ TEST_CASE("shared pictures: a turn in a folder is waited for, and not for ever",
   stop.request_stop();
   CHECK(other.take_turn({"/x"}, agent::Milliseconds{60'000}, stop.get_token()).error().code ==
         agent::Code::run_cancelled);
-  std::jthread later([&] { turn.reset(); });
+  std::jthread later([&] {
+    std::this_thread::sleep_for(agent::Milliseconds{50});
+    turn.reset();
+  });
   CHECK(take("/w", agent::Milliseconds{60'000}).value().is_shared());
 }
 
 TEST_CASE("shared pictures: bytes that are none are no picture", "[tools]") {
-  CHECK_FALSE(decode_picture(""));
-  CHECK_FALSE(decode_picture("\xa1"));
-  CHECK_FALSE(decode_picture("\xa1\x65roots\x01"));
-  const std::string good = tools::sandbox::encode({}, {}, {});
-  REQUIRE(decode_picture(good));
+  CHECK_FALSE(decode(""));
+  CHECK_FALSE(decode("\xa1"));
+  CHECK_FALSE(decode("\xa1\x65roots\x01"));
+  const std::string good = tools::sandbox::encode(
+      {.roots = {"/w/x"}, .tops = {}, .files = {}, .crossed = {}, .allowed = {}}, {}, {});
+  REQUIRE(decode(good));
+  CHECK_FALSE(tools::sandbox::decode_picture(good, {"/v"}));
   for (std::size_t length = 0; length < good.size(); ++length) {
-    CHECK_FALSE(decode_picture(good.substr(0, length)));
+    CHECK_FALSE(decode(good.substr(0, length)));
   }
 }
