@@ -336,7 +336,14 @@ Result<void> FlowRun::open_workshop() {
   }
   if (world_.watched == nullptr) {
     world_.watched = &watched_.emplace(world_.others, world_.context);
-    if (journal_ && watched_->has_some()) {
+    // Beside a run that is carried on by itself may be agents of which it knows nothing.
+    const bool may_have_some =
+        !source_.beside_commands.empty() &&
+        std::ranges::any_of(world_.others, [&](const auto* flow) {
+          return std::ranges::any_of(flow->steps, &agent::StepSpec::is_command) &&
+                 opens_more(*flow, world_.others);
+        });
+    if (journal_ && (watched_->has_some() || may_have_some)) {
       TRY_ASSIGN(commands_claim_, claim_commands(journal_file_, run_id_, source_.beside_commands));
     }
   }
