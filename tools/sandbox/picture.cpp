@@ -30,22 +30,20 @@ bool is_in_git_folder(const Picture& picture, const fs::path& place) {
   });
 }
 
-// Whether the others would have seen what stood there.
-bool has_seen(const OthersPicture& others, const fs::path& place) {
-  const ProtectedPlaces& theirs = others.places;
-  return theirs.has(place) && ((contains(others.picture.tops, place.parent_path()) &&
-                                is_obeyed_name(place.filename().native())) ||
-                               contains(theirs.files, place) ||
-                               (others.extent.has_looked_into_git && !theirs.is_for_git &&
-                                is_in_git_folder(others.picture, place)));
-}
-
-// Whether a call that goes by our picture would see what comes to stand there.
-bool looks_after(const ProtectedPlaces& ours, const Picture& picture, const fs::path& place) {
-  return ours.has(place) &&
+// Whether who goes by such a picture sees what stands there, or comes to.
+bool looks_after(const ProtectedPlaces& places,
+                 const Picture& picture,
+                 bool looks_into_git,
+                 const fs::path& place) {
+  return places.has(place) &&
          ((contains(picture.tops, place.parent_path()) &&
            is_obeyed_name(place.filename().native())) ||
-          contains(ours.files, place) || (!ours.is_for_git && is_in_git_folder(picture, place)));
+          contains(places.files, place) ||
+          (looks_into_git && !places.is_for_git && is_in_git_folder(picture, place)));
+}
+
+bool has_seen(const OthersPicture& others, const fs::path& place) {
+  return looks_after(others.places, others.picture, others.extent.has_looked_into_git, place);
 }
 
 bool is_found_by_name(const fs::path& place) {
@@ -85,11 +83,9 @@ void erase_below(Map& map, const std::set<fs::path>& places) {
   });
 }
 
-void take_out_what_was_made(Picture& picture,
-                            const OthersPicture& others,
-                            TakenOver& taken,
-                            Sight& sight) {
+void take_out_what_was_made(Picture& picture, const OthersPicture& others, Sight& sight) {
   const Picture& then = others.picture;
+  std::set<fs::path> made;
   const auto is_made_below = [&](const fs::path& place) {
     return others.extent.below && is_made_in_run(others, place, identity_of(place, sight));
   };
@@ -97,22 +93,22 @@ void take_out_what_was_made(Picture& picture,
     const bool was_crossed = contains(others.places.crossed, place) && tree.is_link();
     if (((has_seen(others, place) || was_crossed) && !then.places.contains(place)) ||
         (is_found_by_name(place) && is_made_below(place))) {
-      taken.made.insert(place);
+      made.insert(place);
     }
   }
   std::set<fs::path> repositories;  // without a name: a folder of the work has become one
   for (const auto& [folder, found] : picture.folders) {
     if ((has_seen(others, folder) && !then.folders.contains(folder)) ||
         (is_found_by_name(folder) && is_made_below(folder))) {
-      taken.made.insert(folder);
+      made.insert(folder);
     } else if ((contains(then.tops, folder) && !then.folders.contains(folder)) ||
                (contains(picture.tops, folder) && is_made_below(folder))) {
       repositories.insert(folder);
     }
   }
-  erase_below(picture.places, taken.made);
-  erase_below(picture.folders, taken.made);
-  erase_below(picture.ways, taken.made);
+  erase_below(picture.places, made);
+  erase_below(picture.folders, made);
+  erase_below(picture.ways, made);
   for (const fs::path& folder : repositories) {
     picture.folders.erase(folder);
   }
@@ -121,23 +117,19 @@ void take_out_what_was_made(Picture& picture,
 void take_over_places(Picture& picture,
                       const ProtectedPlaces& ours,
                       const Picture& then,
-                      TakenOver& taken) {
+                      std::set<fs::path>& changed) {
   for (const auto& [place, tree] : then.places) {
     const auto now = picture.places.find(place);
     const bool is_known = now != picture.places.end();
-    if ((is_known || looks_after(ours, picture, place)) &&
+    if ((is_known || looks_after(ours, picture, true, place)) &&
         (!is_known || !now->second.is_same(tree))) {
       picture.places.insert_or_assign(place, tree);
-      taken.changed.insert(place);
-      taken.made.erase(place);
+      changed.insert(place);
     }
   }
 }
 
-void take_over_folders(Picture& picture,
-                       const ProtectedPlaces& ours,
-                       const Picture& then,
-                       TakenOver& taken) {
+void take_over_folders(Picture& picture, const ProtectedPlaces& ours, const Picture& then) {
   for (const auto& [path, before] : then.folders) {
     const auto now = picture.folders.find(path);
     const bool is_known = now != picture.folders.end();
@@ -149,22 +141,16 @@ void take_over_folders(Picture& picture,
         std::erase_if(*now->second.oddities,
                       [&](const auto& odd) { return !before.oddities->contains(odd); });
       }
-    } else if (is_known || looks_after(ours, picture, path)) {
+    } else if (is_known || looks_after(ours, picture, true, path)) {
       picture.folders.insert_or_assign(
           path,
           Picture::GitFolder{
               .status = before.status, .handle = {}, .data = {}, .oddities = before.oddities});
-      taken.made.erase(path);
     }
   }
 }
 
-void put_in_what_was_there(Picture& picture,
-                           const ProtectedPlaces& ours,
-                           const Picture& then,
-                           TakenOver& taken) {
-  take_over_places(picture, ours, then, taken);
-  take_over_folders(picture, ours, then, taken);
+void take_over_ways(Picture& picture, const ProtectedPlaces& ours, const Picture& then) {
   for (const auto& [way, status] : then.ways) {
     const auto is_on_it = [&](const auto& one) { return is_below(one.first, way); };
     if (ours.has(way) && (std::ranges::any_of(picture.places, is_on_it) ||
@@ -256,20 +242,22 @@ bool overlap(const std::vector<fs::path>& some, const std::vector<fs::path>& oth
   });
 }
 
-TakenOver take_over(Picture& picture,
-                    const ProtectedPlaces& places,
-                    const OthersPicture& others,
-                    Sight& sight) {
-  TakenOver taken;
-  take_out_what_was_made(picture, others, taken, sight);
-  put_in_what_was_there(picture, places, others.picture, taken);
-  return taken;
+std::set<fs::path> take_over(Picture& picture,
+                             const ProtectedPlaces& places,
+                             const OthersPicture& others,
+                             Sight& sight) {
+  std::set<fs::path> changed;
+  take_out_what_was_made(picture, others, sight);
+  take_over_places(picture, places, others.picture, changed);
+  take_over_folders(picture, places, others.picture);
+  take_over_ways(picture, places, others.picture);
+  return changed;
 }
 
-bool take_over(ObeyedSurvey& survey, const OthersPicture& others) {
+void take_over(ObeyedSurvey& survey, const OthersPicture& others) {
   const Picture& then = others.picture;
   std::set<fs::path> made;
-  for (auto& [place, identity] : survey.places) {
+  for (const auto& [place, identity] : survey.places) {
     const bool was_there = then.places.contains(place) || then.folders.contains(place);
     if ((has_seen(others, place) && !was_there) || is_made_in_run(others, place, identity)) {
       made.insert(place);
@@ -279,16 +267,12 @@ bool take_over(ObeyedSurvey& survey, const OthersPicture& others) {
   for (const fs::path& place : made) {
     survey.places.erase(place);
   }
-  bool is_other = !made.empty();
   for (const auto& [file, fingerprint] : others.extent.files) {
-    const bool is_ours = std::ranges::any_of(
-        survey.roots, [&](const fs::path& root) { return is_below(file, root); });
-    if (is_ours && survey.files[file] != fingerprint) {
-      survey.files[file] = fingerprint;
-      is_other = true;
+    if (std::ranges::any_of(survey.roots,
+                            [&](const fs::path& root) { return is_below(file, root); })) {
+      survey.files.insert_or_assign(file, fingerprint);
     }
   }
-  return is_other;
 }
 
 std::string encode(const ProtectedPlaces& places,

@@ -73,17 +73,13 @@ struct OthersPicture {
 };
 
 // Makes it, of what its places are about, the picture of the time before the others' programs could
-// change anything. The places that it then has otherwise than they stand there:
-struct TakenOver {
-  std::set<std::filesystem::path> changed;
-  std::set<std::filesystem::path> made;  // is not in it any more
-};
-TakenOver take_over(Picture& picture,
-                    const ProtectedPlaces& places,
-                    const OthersPicture& others,
-                    Sight& sight);
-// The same of what a run has found when it began. False: it was as it is.
-bool take_over(ObeyedSurvey& survey, const OthersPicture& others);
+// change anything. Returns the places that it then has otherwise than they stand there.
+std::set<std::filesystem::path> take_over(Picture& picture,
+                                          const ProtectedPlaces& places,
+                                          const OthersPicture& others,
+                                          Sight& sight);
+// The same of what a run has just found that begins beside these.
+void take_over(ObeyedSurvey& survey, const OthersPicture& others);
 
 // As bytes, for a process of the same version on the same machine. From them; nullopt: they are
 // none, or about other folders than these and what is in or around them.

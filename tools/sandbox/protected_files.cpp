@@ -420,9 +420,7 @@ agent::Result<std::vector<OthersPicture>> ProtectedFiles::others_now(const std::
 void ProtectedFiles::take_over_from_others(Sight& sight) {
   for (const OthersPicture& others : others_at_work(sight)) {
     had_company_ = had_company_ || !others.extent.below;
-    TakenOver taken = take_over(base_, options_, others, sight);
-    taken_over_.merge(taken.changed);
-    survey_number_ += survey_number_ != 0 && take_over(survey_, others) ? 1 : 0;
+    taken_over_.merge(take_over(base_, options_, others, sight));
   }
   base_.is_behind_mounts = are_all_behind_mounts(base_);
 }
@@ -436,8 +434,8 @@ agent::Result<void> ProtectedFiles::show(bool has_mounts, bool is_news) {
   return shown_.show(pictures_.folder(), encode(options_, base_, extent));
 }
 
-// Of what each call looks after, the calls' pictures tell.
-// What others have made was not there, also of those that came, or went, during the look.
+// What others have made was not there, also of those that came, or went, during the look. Those
+// that come later take over from this one: what it has seen stays.
 agent::Result<void> ProtectedFiles::show_survey(const std::vector<OthersPicture>& before,
                                                 const std::stop_token& stop,
                                                 Sight& sight) {

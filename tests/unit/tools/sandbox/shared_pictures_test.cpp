@@ -166,6 +166,20 @@ TEST_CASE("shared pictures: what a run does not look after it leaves to those th
   CHECK(work.text("ci/deploy.sh") == "by the user");
 }
 
+TEST_CASE("shared pictures: what a run has seen stays known, whoever begins without it",
+          "[tools]") {
+  const Work work;
+  work.write("sub/old.test.yaml", "good");
+  REQUIRE(work.one().survey());
+  work.run_script("mv sub/old.test.yaml away");
+  REQUIRE(work.other().survey());
+  work.run_script("mv away sub/old.test.yaml");
+  REQUIRE(work.one().begin());
+  CHECK(work.one().end(false).changes.empty());
+  CHECK(work.one().sweep().changes.empty());
+  CHECK(work.text("sub/old.test.yaml") == "good");
+}
+
 TEST_CASE("shared pictures: another repository in the place of one below is new", "[tools]") {
   const Work work;
   const auto inner = work.run({work.at("sub")});
