@@ -69,4 +69,8 @@ agent::Result<RunClaim> claim_commands(const fs::path& journal,
   return *std::move(own);
 }
 
+bool are_commands_claimed(const fs::path& journal, const std::string& flow_id) {
+  return agent::store::RunClaims(journal).is_claimed_whole(of_members(flow_id));
+}
+
 }  // namespace cli

@@ -21,4 +21,7 @@ agent::Result<agent::store::RunClaim> claim_commands(const std::filesystem::path
                                                      const std::string& flow_id,
                                                      std::vector<agent::store::RunClaim>& above);
 
+// Whether such a process is at work: none of the flow's runs can be carried on by itself.
+bool are_commands_claimed(const std::filesystem::path& journal, const std::string& flow_id);
+
 }  // namespace cli

@@ -475,11 +475,13 @@ RunResult FlowRun::run() {
   };
   const std::stop_callback stopped(world_.cancellation.stop(), look_again);
   const std::stop_callback killed(world_.cancellation.kill(), look_again);
-  begin_members();
-  while (!running_.empty()) {
-    wait_for_members();
+  do {
     begin_members();
-  }
+    while (!running_.empty()) {
+      wait_for_members();
+      begin_members();
+    }
+  } while (take_answered());
   RunResult result = finish();
   io_->finish();
   return result;
@@ -540,6 +542,23 @@ bool FlowRun::settle_waiting(const Member& member) {
   }
   end_as_recorded(member, *found->second.finished, since);
   return true;
+}
+
+// Of those that wait, some may have been answered while others were at work. What they have brought
+// since then the flow has now; true: some wait no more, and others may begin.
+bool FlowRun::take_answered() {
+  if (!journal_ || interruption() || state_->ending()) {
+    return false;
+  }
+  const std::vector<Member> waiting = state_->waiting();
+  for (const Member& member : waiting) {
+    const agent::MemberRecord heard = recorder_->state().members.at(key_of(member));
+    if (heard.finished) {
+      end_as_recorded(member, *heard.finished, since_recorded(heard));
+    }
+  }
+  recorder_->commit();
+  return state_->waiting().size() < waiting.size();
 }
 
 RecordedMember FlowRun::since_recorded(const agent::MemberRecord& known) const {
@@ -715,8 +734,11 @@ void FlowRun::begin(const Member& member) {
   }
   work.task = *std::move(task);
   try {
-    running.thread = std::jthread([this, work, stop = running.stop.get()] {
-      MemberEnd end = perform(work, *stop);
+    running.thread = std::jthread([this,
+                                   work = std::move(work),
+                                   place = place_among_members(member),
+                                   stop = running.stop.get()]() mutable {
+      MemberEnd end = perform(work, std::move(place), *stop);
       const std::lock_guard lock(mutex_);
       ended_.emplace_back(work.member, std::move(end));
       ended_some_.notify_all();
@@ -726,6 +748,13 @@ void FlowRun::begin(const Member& member) {
     ended_.emplace_back(member,
                         MemberEnd{.result = bare_result({.error = agent::error_of(no_thread)})});
   }
+}
+
+// They come in the order of the steps; for a flow, its own members do.
+WatchedCommands::Place FlowRun::place_among_members(const Member& member) {
+  const agent::StepSpec& step = step_of(member);
+  return step.is_command() ? world_.watched->come(plan_.agent, step.command)
+                           : world_.watched->come(plan_.members[member.step]);
 }
 
 // Until one at least has ended, or all are to be stopped.
@@ -882,20 +911,24 @@ std::optional<Error> FlowRun::remove_old_runs() const {
 
 // ---- one member ----
 
-FlowRun::MemberEnd FlowRun::perform(const Assignment& work, agent::Cancellation& stop) {
-  MemberEnd end = performed(work, stop);
+FlowRun::MemberEnd FlowRun::perform(const Assignment& work,
+                                    Place place,
+                                    agent::Cancellation& stop) {
+  MemberEnd end = performed(work, std::move(place), stop);
   end.is_suspended = is_suspended(end.result, stop);
   end.is_final = !end.is_suspended && plan_.members[work.member.step].is_flow() &&
                  !resume_command().words.empty() && is_final(end.result);
   return end;
 }
 
-FlowRun::MemberEnd FlowRun::performed(const Assignment& work, agent::Cancellation& stop) {
+FlowRun::MemberEnd FlowRun::performed(const Assignment& work,
+                                      Place place,
+                                      agent::Cancellation& stop) {
   const auto failed = [](Error error) {
     return MemberEnd{.result = bare_result({.error = std::move(error)})};
   };
   try {
-    const auto turn = begin_turn(work, stop);
+    const auto turn = world_.watched->begin(std::move(place), stop.stop());
     if (!turn) {
       return failed(turn.error());
     }
@@ -915,16 +948,6 @@ FlowRun::MemberEnd FlowRun::performed(const Assignment& work, agent::Cancellatio
   } catch (const std::exception& exception) {
     return failed(agent::error_of(exception));
   }
-}
-
-// Held while it is at work; for a flow, its own members take theirs.
-Result<WatchedCommands::Turn> FlowRun::begin_turn(const Assignment& work,
-                                                  agent::Cancellation& stop) {
-  const agent::StepSpec& step = step_of(work.member);
-  if (step.is_command()) {
-    return world_.watched->begin_command(plan_.agent, step.command, stop.stop());
-  }
-  return world_.watched->begin_agent(plan_.members[work.member.step], stop.stop());
 }
 
 // Those of the flow that it is a step of, too.

@@ -63,6 +63,7 @@ class FlowRun {
     std::string path;     // RunWorld's
     agent::flow::Task task;
   };
+  using Place = WatchedCommands::Place;
 
   FlowRun(RunWorld world, std::string run_id, RunSource source, Plan plan);
 
@@ -80,6 +81,7 @@ class FlowRun {
   bool is_over_above() const;
   void begin_members();
   bool settle_waiting(const Member& member);
+  bool take_answered();
   bool settle_recorded(const Member& member);
   void leave(const Member& member);
   void note_left_behind(bool is_over);
@@ -88,6 +90,7 @@ class FlowRun {
                        const agent::MemberFinished& heard,
                        const RecordedMember& since);
   void begin(const Member& member);
+  Place place_among_members(const Member& member);
   void wait_for_members();
   bool note_ended();
   void note_end(const Member& member, MemberEnd end);
@@ -97,10 +100,8 @@ class FlowRun {
   agent::RunResult finish();
 
   // On the thread of the member.
-  MemberEnd perform(const Assignment& work, agent::Cancellation& stop);
-  MemberEnd performed(const Assignment& work, agent::Cancellation& stop);
-  agent::Result<WatchedCommands::Turn> begin_turn(const Assignment& work,
-                                                  agent::Cancellation& stop);
+  MemberEnd perform(const Assignment& work, Place place, agent::Cancellation& stop);
+  MemberEnd performed(const Assignment& work, Place place, agent::Cancellation& stop);
   Obeyed obeyed_files() const;
   agent::Result<agent::RunResult> run_agent(const Assignment& work, agent::Cancellation& stop);
   MemberEnd run_command(const Assignment& work, agent::Cancellation& stop);

@@ -26,6 +26,19 @@ fs::path file_of_flow(const agent::AgentSpec& flow) {
 
 }  // namespace
 
+WatchedCommands::Place::Place(Place&& other) noexcept
+    : commands_(std::exchange(other.commands_, nullptr)),
+      at_(other.at_),
+      command_(std::move(other.command_)) {}
+
+WatchedCommands::Place::~Place() {
+  if (commands_ != nullptr) {
+    const std::scoped_lock lock(commands_->mutex_);
+    commands_->waiting_.erase(at_);
+    commands_->changed_.notify_all();
+  }
+}
+
 WatchedCommands::Turn::Turn(Turn&& other) noexcept
     : commands_(std::exchange(other.commands_, nullptr)), counts_(other.counts_) {}
 
@@ -60,25 +73,53 @@ WatchedCommands::WatchedCommands(const OtherAgents& all, const Context& context)
   }
 }
 
-WatchedCommands::Turn WatchedCommands::begin_agent(const Plan& agent, const std::stop_token& stop) {
-  const bool writes =
+WatchedCommands::Place WatchedCommands::come(const Plan& agent) {
+  const bool waits =
       !agent.is_flow() && std::ranges::any_of(agents_at_work(agent), is_confined_writer);
-  return writes ? begin({}, stop) : Turn(this, false);
+  return waits ? come(Group(), "") : Place("");
 }
 
-agent::Result<WatchedCommands::Turn> WatchedCommands::begin_command(const agent::AgentSpec& flow,
-                                                                    const std::string& command,
-                                                                    const std::stop_token& stop) {
-  const auto named = named_.find(file_of_flow(flow));
-  if (named == named_.end()) {
-    return begin({}, stop);
-  }
-  Turn turn = begin(named->first, stop);  // before the lock: it ends behind that
-  if (!turn.is_held()) {
-    return turn;
-  }
+WatchedCommands::Place WatchedCommands::come(const agent::AgentSpec& flow, std::string command) {
+  Group group = file_of_flow(flow);
+  return come(named_.contains(group) ? std::move(group) : Group(), std::move(command));
+}
+
+WatchedCommands::Place WatchedCommands::come(Group group, std::string command) {
+  Place place(std::move(command));
   const std::scoped_lock lock(mutex_);
-  for (const fs::path& name : named->second.at(command)) {
+  place.at_ = waiting_.insert(waiting_.end(), std::move(group));
+  place.commands_ = this;
+  return place;
+}
+
+agent::Result<WatchedCommands::Turn> WatchedCommands::begin(Place place,
+                                                            const std::stop_token& stop) {
+  if (place.commands_ == nullptr) {
+    return Turn(this, false);
+  }
+  const Group group = *place.at_;
+  std::unique_lock lock(mutex_);
+  const auto is_other = [&](const Group& one) { return one != group; };
+  const bool is_next = changed_.wait(lock, stop, [&] {
+    return (at_work_ == 0 || group_ == group) &&
+           std::none_of(waiting_.begin(), place.at_, is_other);
+  });
+  if (!is_next) {
+    return Turn();
+  }
+  if (!group.empty()) {
+    if (at_work_ == 0) {
+      look_at_files();
+    }
+    TRY(check_files(named_.at(group).at(place.command_)));
+  }
+  group_ = group;
+  ++at_work_;
+  return Turn(this, true);
+}
+
+agent::Result<void> WatchedCommands::check_files(const std::vector<fs::path>& names) const {
+  for (const fs::path& name : names) {
     const File& file = files_.at(name);
     if (file.is_changed || (file.is_run && !file.watch.changed().empty())) {
       return agent::fail(
@@ -89,27 +130,7 @@ agent::Result<WatchedCommands::Turn> WatchedCommands::begin_command(const agent:
           "look at the file: what is carried on, or begun anew, takes it as it is then");
     }
   }
-  return turn;
-}
-
-WatchedCommands::Turn WatchedCommands::begin(const Group& group, const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  const auto place = waiting_.insert(waiting_.end(), group);
-  const auto is_other = [&](const Group& one) { return one != group; };
-  const bool is_held = changed_.wait(lock, stop, [&] {
-    return (at_work_ == 0 || group_ == group) && std::none_of(waiting_.begin(), place, is_other);
-  });
-  waiting_.erase(place);
-  changed_.notify_all();
-  if (!is_held) {
-    return {};
-  }
-  if (at_work_ == 0 && !group.empty()) {
-    look_at_files();
-  }
-  group_ = group;
-  ++at_work_;
-  return {this, true};
+  return {};
 }
 
 void WatchedCommands::end() noexcept {

@@ -16,19 +16,47 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cli {
 
 // Of an outermost flow. At work at the same time are agents that can write, or such commands of one
-// flow, which have the same rights. What these name is what it was when the outermost flow began,
-// but for what they have made themselves that none of them runs. From any thread.
+// flow, which have the same rights. Who comes first begins first. What these name is what it was
+// when the outermost flow began, but for what they have made themselves that none of them runs.
+// From any thread.
 class WatchedCommands {
+  using Group = std::filesystem::path;  // the flow's file; empty: agents that can write
+
  public:
   WatchedCommands(const OtherAgents& all, const Context& context);
 
   // Whether there are such commands, and agents that they are kept from.
   bool has_some() const { return !named_.empty(); }
+
+  // A member that has come, until it begins or goes. Borrows.
+  class Place {
+   public:
+    Place(Place&& other) noexcept;
+    Place& operator=(Place&&) = delete;
+    ~Place();
+
+   private:
+    friend WatchedCommands;
+
+    explicit Place(std::string command) : command_(std::move(command)) {}
+
+    WatchedCommands* commands_ = nullptr;  // null: it waits for nobody
+    std::list<Group>::iterator at_;
+    std::string command_;  // empty: an agent
+  };
+
+  // Of an agent that can write, or one to which one belongs that can: it waits for such commands. A
+  // flow waits for nobody: its members do.
+  Place come(const Plan& agent);
+  // Waits for these agents, and for commands of other flows. One that may no more than the agents
+  // is as one of them.
+  Place come(const agent::AgentSpec& flow, std::string command);
 
   // One member at work, until it goes. Borrows.
   class Turn {
@@ -49,25 +77,19 @@ class WatchedCommands {
     bool counts_ = false;  // others wait for its end
   };
 
-  // Waits for such commands, where the agent, or one that belongs to it, can write. Who comes first
-  // begins first. Not held where `stop` came before that. A flow waits for nobody: its members do.
-  Turn begin_agent(const Plan& agent, const std::stop_token& stop);
-  // Waits for these, and for commands of other flows. sandbox.violation: what it names is no longer
-  // what it was. One that may no more than the agents is as one of these.
-  agent::Result<Turn> begin_command(const agent::AgentSpec& flow,
-                                    const std::string& command,
-                                    const std::stop_token& stop);
+  // Not held where `stop` came before its turn. sandbox.violation: what the command names is no
+  // longer what it was.
+  agent::Result<Turn> begin(Place place, const std::stop_token& stop);
 
  private:
-  using Group = std::filesystem::path;  // the flow's file; empty: agents that can write
-
   struct File {
     tools::FileWatch watch;
     bool is_run = false;
     bool is_changed = false;  // before the first of the commands at work began
   };
 
-  Turn begin(const Group& group, const std::stop_token& stop);
+  Place come(Group group, std::string command);
+  agent::Result<void> check_files(const std::vector<std::filesystem::path>& names) const;
   void end() noexcept;
   void look_at_files();
   void take_what_they_made();

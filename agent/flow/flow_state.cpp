@@ -263,19 +263,29 @@ std::string FlowState::name_of(const Member& member) const {
 
 // ---- the whole ----
 
-std::optional<Ending> FlowState::ending_of_waiting() const {
+std::vector<Member> FlowState::waiting() const {
+  std::vector<Member> members;
   for (std::size_t step = 0; step < steps_.size(); ++step) {
-    const auto& ends = progress_[step].ends;
-    const auto waiting =
-        std::ranges::find_if(ends, [](const auto& end) { return end && waits_for_a_person(*end); });
-    if (waiting != ends.end()) {
-      const auto item = static_cast<std::size_t>(waiting - ends.begin());
-      const bool is_list = !steps_[step].for_each.empty();
-      return ending_of({.step = step, .item = is_list ? std::optional(item) : std::nullopt},
-                       **waiting);
+    const Progress& progress = progress_[step];
+    const bool is_list = !steps_[step].for_each.empty();
+    for (std::size_t item = 0; item < progress.ends.size(); ++item) {
+      if (progress.ends[item] && waits_for_a_person(*progress.ends[item])) {
+        members.push_back({.step = step,
+                           .item = is_list ? std::optional(item) : std::nullopt,
+                           .round = progress.round});
+      }
     }
   }
-  return std::nullopt;
+  return members;
+}
+
+std::optional<Ending> FlowState::ending_of_waiting() const {
+  const std::vector<Member> all = waiting();
+  if (all.empty()) {
+    return std::nullopt;
+  }
+  const Member& first = all.front();
+  return ending_of(first, *progress_[first.step].ends[first.item.value_or(0)]);
 }
 
 std::optional<std::size_t> FlowState::answering_step() const {

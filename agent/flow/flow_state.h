@@ -68,7 +68,9 @@ class FlowState {
   const std::optional<Ending>& ending() const { return ending_; }
   // Whether that member is final.
   bool ends_the_same_way() const { return ends_the_same_way_; }
-  // Of the first member that waits for a person, in the order of the steps: how it ends when
+  // Those that wait for a person, in the order of the steps. They may end() once more.
+  std::vector<Member> waiting() const;
+  // Of the first one of these: how it ends when
   // nothing of it runs any more and nothing has ended it before.
   std::optional<Ending> ending_of_waiting() const;
   // How it ends when none waits, either: that of the last agent that ran.

@@ -39,8 +39,10 @@ struct flock lock_at(off_t place, off_t length) {
   return lock;
 }
 
-bool is_locked(const Descriptor& file, off_t place, off_t length) {
+// `kind`: the lock that could not be taken there, F_WRLCK by default.
+bool is_locked(const Descriptor& file, off_t place, off_t length, short kind = F_WRLCK) {
   struct flock lock = lock_at(place, length);
+  lock.l_type = kind;
   return file && fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
@@ -222,6 +224,10 @@ RunClaims::RunClaims(const std::filesystem::path& journal)
 
 bool RunClaims::is_claimed(const std::string& run_id) const {
   return is_locked(file_, place_of(run_id), 1);
+}
+
+bool RunClaims::is_claimed_whole(const std::string& run_id) const {
+  return is_locked(file_, place_of(run_id), 1, F_RDLCK);
 }
 
 bool RunClaims::is_any_claimed() const {

@@ -66,6 +66,7 @@ class RunClaims {
  public:
   explicit RunClaims(const std::filesystem::path& journal);
   bool is_claimed(const std::string& run_id) const;
+  bool is_claimed_whole(const std::string& run_id) const;  // it cannot even be shared
   bool is_any_claimed() const;
 
  private:

@@ -6,6 +6,7 @@
 #include "agent/text.h"
 #include "cli/agents_above.h"
 #include "cli/commands/commands.h"
+#include "cli/flow_claims.h"
 #include "cli/recorded_run.h"
 #include "cli/run_choice.h"
 #include "cli/terminal/call_sheet.h"
@@ -47,6 +48,7 @@ struct PendingRun {
   std::string resume_cmd;
   std::string whole;             // of which it is a part, where that goes on with it; else empty
   std::string whole_resume_cmd;  // what carries that one on, when nothing of it waits any more
+  bool waits_for_whole = false;  // before that has ended, no answer is taken
 
   bool has_calls() const { return run.approvals.are_pending(); }
 };
@@ -83,6 +85,7 @@ class PendingRuns {
     if (goes_on(*whole)) {
       pending.whole = whole->run_id;
       pending.whole_resume_cmd = resuming(parsed_, recorded_, whole->run_id);
+      pending.waits_for_whole = are_commands_claimed(recorded_.store(), whole->run_id);
     }
     return pending;
   }
@@ -122,7 +125,8 @@ class PendingText {
     if (!pending.has_calls()) {
       context_.out << "nothing of it waits for approval any more\n";
     }
-    context_.out << agent::printable(pending.resume_cmd) << "\n";
+    context_.out << (pending.waits_for_whole ? "when the run that it is a part of has ended: " : "")
+                 << agent::printable(pending.resume_cmd) << "\n";
     if (!pending.whole.empty()) {
       context_.out << fmt::format("when nothing of the run {} waits any more: {}\n",
                                   agent::one_line(pending.whole, 100),
@@ -186,7 +190,8 @@ agent::Json json_of(const PendingRun& pending, const ParkedCall& call) {
           {"deadline", or_null(call.deadline)},
           {"can_be_approved", agent::can_be_approved(call)},
           {"part_of", or_null(pending.whole)},
-          {"whole_resume_cmd", or_null(pending.whole_resume_cmd)}};
+          {"whole_resume_cmd", or_null(pending.whole_resume_cmd)},
+          {"waits_for_whole", pending.waits_for_whole}};
 }
 
 agent::Json json_of(const PendingRun& answered) {
