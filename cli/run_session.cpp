@@ -218,7 +218,8 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
   std::unique_ptr<RunSession> session(
       new RunSession(std::move(world), std::move(run_id), std::move(source), std::move(plan)));
   if (auto opened = session->open_all(); !opened) {
-    return agent::fail(telling_what_was_left(std::move(opened).error(), session->left_));
+    Error why = agent::with_leftovers(std::move(opened).error(), session->tidy_up());
+    return agent::fail(telling_what_was_left(std::move(why), session->left_));
   }
   session->append_beginning();
   return session;
@@ -570,7 +571,7 @@ Result<void> RunSession::open_toolbox() {
   if (plan_.manages_context()) {
     options.result_page = result_page(plan_.windows.at(plan_.model().name()));
   }
-  options.tidy_up = [this] { return tidy_up(mcp_servers_.get(), user_places_.get()); };
+  options.tidy_up = [this] { return tidy_up(); };
   TRY_ASSIGN(std::vector<tools::ConfiguredTool> tools,
              tools::configure_tools(plan_.agent.tools, &plan_.agent.sandbox));
   if (!plan_.agent.mcp_servers.empty()) {
@@ -578,9 +579,7 @@ Result<void> RunSession::open_toolbox() {
     auto started = start_servers();
     TRY(check_is_alive());  // the kill switch may have come meanwhile
     TRY(std::move(started));
-    if (auto settled = settle_servers(); !settled) {
-      return agent::fail(with_leftovers(std::move(settled).error(), mcp_servers_->tidy_up()));
-    }
+    TRY(settle_servers());
     std::ranges::move(mcp_servers_->tools(names_added_before()), std::back_inserter(tools));
     options.list_anew = [this](const std::stop_token& stop) {
       return mcp_servers_->list_anew(stop);
@@ -597,6 +596,11 @@ Result<void> RunSession::open_toolbox() {
   }
   tell_of_idle_matchers();
   return keep_grants();
+}
+
+// What programs of the user's leave in the sandbox, be it before the first turn.
+std::vector<agent::Leftover> RunSession::tidy_up() {
+  return cli::tidy_up(mcp_servers_.get(), user_places_.get());
 }
 
 Result<void> RunSession::settle_servers() {

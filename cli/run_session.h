@@ -120,6 +120,7 @@ class RunSession {
   agent::Result<void> open_io();
   agent::Result<void> open_user_places();
   agent::Result<void> open_toolbox();
+  std::vector<agent::Leftover> tidy_up();
   agent::Result<void> settle_servers();
   agent::Result<void> open_sub_agents(std::vector<tools::ConfiguredTool>& tools);
   std::string asking_member() const;

@@ -145,18 +145,22 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
       started->places,
       UserPlaces::open(
           started->agent, std::move(environment), context, *started->tool_environment, {}, others));
-  TRY_ASSIGN(started->servers,
-             start_mcp_servers(started->agent,
-                               *started->places,
-                               {.cwd = context.cwd,
-                                .clock = started->tool_environment->clock(),
-                                .http = started->tool_environment->http(),
-                                .seed = std::random_device{}(),
-                                .stop = context.cancellation.stop(),
-                                .questioner = started->tool_environment->questioner(),
-                                .redactor = started->redactor,
-                                .environment = context.environment,
-                                .key_hosts = std::move(hosts)}));
+  auto servers = start_mcp_servers(started->agent,
+                                   *started->places,
+                                   {.cwd = context.cwd,
+                                    .clock = started->tool_environment->clock(),
+                                    .http = started->tool_environment->http(),
+                                    .seed = std::random_device{}(),
+                                    .stop = context.cancellation.stop(),
+                                    .questioner = started->tool_environment->questioner(),
+                                    .redactor = started->redactor,
+                                    .environment = context.environment,
+                                    .key_hosts = std::move(hosts)});
+  if (!servers) {
+    return agent::fail(
+        agent::with_leftovers(std::move(servers).error(), started->places->tidy_up()));
+  }
+  started->servers = *std::move(servers);
   for (agent::Warning& warning : started->places->take_warnings()) {
     context.err << render_warning(
                        {.message = std::move(warning.message), .help = std::move(warning.help)},

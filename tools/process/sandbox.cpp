@@ -256,9 +256,7 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
   neighbours_ = partly_closed(profile_.reading);
   in_force_.add(Layer::mounts);  // as long as nothing else is known
   TRY_ASSIGN(const std::string profile, next_profile());
-  if (auto looked = end(profile, true); looked.trouble) {
-    return fail(*std::move(looked.trouble));
-  }
+  protected_->leave();
   auto layers = supervisor_->try_profile(profile);
   if (!layers) {
     layers = supervisor_->try_profile(profile);

@@ -345,8 +345,53 @@ void ProtectedFiles::note_ways(Sight& sight) {
   }
 }
 
+// The outermost: what others hold, programs may make anew.
+void ProtectedFiles::note_roots() {
+  if (folders_) {
+    return;
+  }
+  auto& folders = folders_.emplace();
+  for (const Path& root : options_.roots) {
+    const bool is_in_another = std::ranges::any_of(
+        options_.roots, [&](const Path& other) { return other != root && is_below(root, other); });
+    agent::Descriptor folder(
+        is_in_another ? -1 : ::open(root.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (folder) {
+      folders.emplace(root, std::move(folder));
+    }
+  }
+}
+
+// What was made in one that is gone is gone with it.
+std::optional<agent::Error> ProtectedFiles::moved_root() const {
+  for (const auto& [root, folder] : *folders_) {
+    Status then = {};
+    Status now = {};
+    const bool is_gone = ::fstat(folder.get(), &then) != 0 || then.st_nlink == 0;
+    const bool is_there =
+        ::lstat(root.c_str(), &now) == 0 && now.st_dev == then.st_dev && now.st_ino == then.st_ino;
+    if (is_gone || is_there) {
+      continue;
+    }
+    std::error_code error;
+    const Path moved_to = fs::read_symlink(fmt::format("/proc/self/fd/{}", folder.get()), error);
+    return agent::Error{
+        .code = agent::Code::sandbox_violation,
+        .message = fmt::format("the folder `{}` was moved{} while programs were at work in it: "
+                               "nobody has looked there at what they made or changed",
+                               root.string(),
+                               error ? "" : fmt::format(" to `{}`", moved_to.string())),
+        .help = "look at it, before git or errand obeys what is there"};
+  }
+  return std::nullopt;
+}
+
 agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts, const std::stop_token& stop) {
   const std::scoped_lock lock(mutex_);
+  note_roots();
+  if (auto moved = moved_root()) {
+    return agent::fail(*std::move(moved));
+  }
   if (running_ > 0) {
     ++running_;
     had_company_ = true;
@@ -658,6 +703,18 @@ class ProtectedFiles::Undoing {
   std::vector<Path> gone_;  // folders on the way
 };
 
+void ProtectedFiles::leave() {
+  const std::scoped_lock lock(mutex_);
+  --running_;
+  hide_when_idle();
+}
+
+void ProtectedFiles::hide_when_idle() {
+  if (running_ == 0 && !unseen_end_) {
+    shown_.hide();
+  }
+}
+
 ProtectedEnd ProtectedFiles::end(bool have_mounts_held) {
   const std::scoped_lock lock(mutex_);
   --running_;
@@ -673,14 +730,16 @@ ProtectedEnd ProtectedFiles::end(bool have_mounts_held) {
                    });
   }
   end.was_alone = !had_company_;
-  if (running_ == 0 && !unseen_end_) {
-    shown_.hide();
-  }
+  hide_when_idle();
   return end;
 }
 
 ProtectedEnd ProtectedFiles::compare(bool have_mounts_held) {
   have_mounts_held = have_mounts_held && unseen_end_.value_or(true);
+  if (auto moved = moved_root()) {
+    unseen_end_ = have_mounts_held;
+    return {.changes = {}, .trouble = std::move(moved)};
+  }
   ProtectedEnd end = Undoing(*this, have_mounts_held).take();
   for (const ProtectedChange& change : end.changes) {
     aside_.insert(change.found_as);
@@ -726,6 +785,7 @@ agent::Result<void> ProtectedFiles::survey(const std::stop_token& stop) {
   if (survey_number_ != 0) {
     return {};
   }
+  note_roots();
   Sight sight;
   TRY_ASSIGN(const std::vector<OthersPicture> others, others_now(stop, sight));
   survey_ = {.roots = options_.roots,
@@ -844,6 +904,9 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
   const std::scoped_lock lock(mutex_);
   if (survey_number_ == 0) {
     return {.changes = {}, .is_whole = false};
+  }
+  if (auto moved = folders_ ? moved_root() : std::nullopt) {
+    return {.changes = {}, .trouble = std::move(moved)};
   }
   Sweep sweep;
   if (unseen_end_ && running_ == 0) {

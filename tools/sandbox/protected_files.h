@@ -44,8 +44,9 @@ struct ProtectedChange {
 struct ProtectedEnd {
   std::vector<ProtectedChange> changes;
   bool was_alone = true;  // else another program, that was at work meanwhile, may have made them
-  // It could not look (os.failed): what a program has changed beside these, nobody knows. The next
-  // look still compares with what stood there before it.
+  // It could not look (os.failed), or a root is another folder now (sandbox.violation): what a
+  // program has changed beside these, nobody knows. The next look still compares with what stood
+  // there before it.
   std::optional<agent::Error> trouble = {};
 };
 
@@ -60,9 +61,13 @@ class ProtectedFiles {
   const Options& options() const { return options_; }
 
   // Before a program. Another number than the last: where mounts are, another file or folder
-  // stands. os.failed where it could not look: then the program must not be started, and nothing
-  // has begun. run.cancelled: `stop` came while it waited for others.
+  // stands. os.failed where it could not look, sandbox.violation where a root is another folder
+  // now: then the program must not be started, and nothing has begun. run.cancelled: `stop` came
+  // while it waited for others.
   agent::Result<std::uint64_t> begin(bool has_mounts = false, const std::stop_token& stop = {});
+
+  // In place of end(), where no program was started: nothing is compared, and nothing put back.
+  void leave();
 
   // After it. Where the mounts held all the time, what stood behind them is as it was.
   ProtectedEnd end(bool have_mounts_held);
@@ -81,7 +86,7 @@ class ProtectedFiles {
   struct Sweep {
     std::vector<ProtectedChange> changes;
     bool is_whole = true;
-    std::optional<agent::Error> trouble = {};  // os.failed, on the way; what it hid is not judged
+    std::optional<agent::Error> trouble = {};  // ProtectedEnd's; what it hid is not judged
   };
   Sweep sweep();
 
@@ -102,6 +107,8 @@ class ProtectedFiles {
   void look_by_name(State& state, const State& before, const Path& top, Sight& sight) const;
   void look_beside_data(
       State& state, const State* before, std::size_t& room, Scope scope, Sight& sight) const;
+  void note_roots();
+  std::optional<agent::Error> moved_root() const;
   agent::Result<SharedPictures::Turn> take_turn(agent::Milliseconds patience,
                                                 const std::stop_token& stop);
   std::vector<OthersPicture> others_at_work(Sight& sight) const;  // in one's turn
@@ -113,6 +120,7 @@ class ProtectedFiles {
                                   Sight& sight);
   bool are_all_behind_mounts(const State& state) const;
   void note_ways(Sight& sight);
+  void hide_when_idle();
   ProtectedEnd compare(bool have_mounts_held);
   bool is_untouched(const State& state) const;
   bool holds(const FileTree& tree, const Path& place) const;
@@ -127,8 +135,9 @@ class ProtectedFiles {
   Options options_;
   std::mutex mutex_;
   SharedPictures pictures_;
-  ShownPicture shown_;         // while programs are at work
-  ShownPicture shown_survey_;  // once there is a survey
+  ShownPicture shown_;                                        // while programs are at work
+  ShownPicture shown_survey_;                                 // once there is a survey
+  std::optional<std::map<Path, agent::Descriptor>> folders_;  // the roots, when the first came
   State base_;
   std::set<Path> aside_;       // what was moved since then, by its other name
   std::set<Path> taken_over_;  // what stands there otherwise than in `base_`: others are at work

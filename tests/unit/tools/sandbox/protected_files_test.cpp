@@ -862,3 +862,32 @@ TEST_CASE("protected files: after a kill, what cannot be looked at keeps its nam
     CHECK_FALSE(has_untrusted(project.root()));
   }
 }
+
+TEST_CASE("protected files: a root that was moved meanwhile", "[tools]") {
+  const Project project;
+  const fs::path away = project.root().string() + ".away";
+  project.write("x.test.yaml", "agent: a.yaml");
+  const fs::path root = project.root();
+  fs::rename(root, away);
+  fs::create_directory(root);
+  const auto end = project.files().end(false);
+  CHECK(end.changes.empty());
+  REQUIRE(end.trouble);
+  CHECK(end.trouble->code == agent::Code::sandbox_violation);
+  CHECK(end.trouble->message.find(away.string()) != std::string::npos);
+  CHECK(fs::is_empty(root));  // nothing was put back into another folder
+  CHECK_FALSE(project.files().begin());
+  fs::remove(root);
+  fs::rename(away, root);
+  REQUIRE(project.files().begin());
+  CHECK(project.end() == Project::Told{"x.test.yaml: moved"});
+}
+
+TEST_CASE("protected files: where nothing was started, nothing is put back", "[tools]") {
+  const Project project;
+  project.write("x.test.yaml", "agent: a.yaml");
+  project.files().leave();
+  CHECK(fs::exists(project.at("x.test.yaml")));
+  REQUIRE(project.files().begin());
+  CHECK(project.end().empty());
+}
