@@ -1,5 +1,7 @@
 #include "tools/hooks/name_matcher.h"
 
+#include "agent/tool_name.h"
+
 #include <re2/re2.h>
 
 namespace tools {
@@ -23,8 +25,10 @@ NameMatcher::NameMatcher(NameMatcher&&) noexcept = default;
 NameMatcher::~NameMatcher() = default;
 
 bool NameMatcher::fits(std::string_view name) const {
-  return expression_ == nullptr ||
-         RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *expression_);
+  const auto is_it = [this](std::string_view one) {
+    return RE2::FullMatch(re2::StringPiece(one.data(), one.size()), *expression_);
+  };
+  return expression_ == nullptr || is_it(name) || is_it(agent::without_digest(name));
 }
 
 }  // namespace tools

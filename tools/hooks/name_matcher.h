@@ -1,4 +1,5 @@
-// Which tools something is about: a regular expression over the whole name.
+// Which tools something is about: a regular expression over the whole name, or over what stands
+// before its digest (agent::without_digest).
 #pragma once
 #include <memory>
 #include <string_view>

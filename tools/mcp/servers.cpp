@@ -30,8 +30,6 @@ namespace {
 
 using agent::Result;
 
-constexpr std::size_t k_most_name = 64;       // of what a provider takes for a tool
-constexpr std::size_t k_digest = 12;          // of its digits
 constexpr std::int64_t k_seen_share = 10;     // one part of so many of the window is for tools
 constexpr std::size_t k_most_sentences = 10;  // on one server's tools, at once
 
@@ -43,9 +41,10 @@ std::string plain_name(std::string_view server, std::string_view tool) {
 // For one that is too long, or that two tools would have: the same in each run.
 std::string marked_name(std::string_view server, std::string_view tool) {
   const std::string plain = plain_name(server, tool);
-  return fmt::format("{}_{}",
-                     agent::prefix(plain, k_most_name - 1 - k_digest),
-                     agent::sha256_hex(agent::length_prefixed({server, tool})).substr(0, k_digest));
+  return fmt::format(
+      "{}_{}",
+      agent::prefix(plain, agent::k_longest_tool_name - 1 - agent::k_digits_of_tool),
+      agent::sha256_hex(agent::length_prefixed({server, tool})).substr(0, agent::k_digits_of_tool));
 }
 
 agent::ToolInfo info_of(const OfferedTool& tool) {
@@ -326,7 +325,7 @@ void Servers::name_tools() {
 
 std::string Servers::name_for(const Server& server, const OfferedTool& tool) const {
   const std::string plain = plain_name(server.spec().name, tool.name);
-  const bool is_plain = uses_.at(plain) == 1 && plain.size() <= k_most_name;
+  const bool is_plain = uses_.at(plain) == 1 && plain.size() <= agent::k_longest_tool_name;
   return is_plain ? plain : marked_name(server.spec().name, tool.name);
 }
 
@@ -467,7 +466,7 @@ void Servers::choose_searched(const SearchOptions& options) {
 Server* Servers::server_of_rule(std::string_view tool) const {
   const auto names_tool_of = [&](const std::string& name) {
     const std::string prefix = plain_name(name, "");
-    const bool is_cut = prefix.size() >= k_most_name - 1 - k_digest;
+    const bool is_cut = prefix.size() >= agent::k_longest_tool_name - 1 - agent::k_digits_of_tool;
     return !is_cut && tool.starts_with(prefix) && tool.substr(prefix.size()) != "*" ? prefix.size()
                                                                                     : 0;
   };

@@ -1,6 +1,7 @@
 #include "tools/permissions/permissions.h"
 
 #include "agent/text.h"
+#include "agent/tool_name.h"
 #include "tools/permissions/command_line.h"
 #include "tools/permissions/offered_rule.h"
 #include "tools/permissions/plain_command.h"
@@ -111,6 +112,15 @@ std::optional<CommandPattern> command_of(std::string_view argument, const TextPa
 std::string pattern_from(const fs::path& path) {
   const std::string pattern = literal_path(path);
   return pattern.starts_with('~') ? "./" + pattern : pattern;
+}
+
+// What rules of `deny` and `ask` are about: also a tool that has a digest behind the name that they
+// say, because another one came to be called so, or because it is too long.
+bool holds_back(const TextPattern& rule, std::string_view tool) {
+  const std::string_view stem = agent::without_digest(tool);
+  return rule.covers(tool) || rule.covers(stem) ||
+         (tool.size() == agent::k_longest_tool_name && stem != tool && rule.is_literal() &&
+          rule.literal().starts_with(stem));
 }
 
 bool is_below(const fs::path& path, const fs::path& folder) {
@@ -318,7 +328,7 @@ Result<void> Permissions::grant(std::string rule) {
 bool Permissions::denies_by_rule(std::string_view tool) const {
   const auto denies = [&](const Permissions& above) { return above.denies_by_rule(tool); };
   return std::ranges::any_of(above_, denies) || std::ranges::any_of(deny_, [&](const Rule& rule) {
-           return !rule.text && rule.tool.covers(tool);
+           return !rule.text && holds_back(rule.tool, tool);
          });
 }
 
@@ -328,14 +338,15 @@ bool Permissions::always_denies(std::string_view tool) const {
     return true;
   }
   const auto names = [&](const Rule& rule) { return rule.tool.covers(tool); };
+  const auto holds = [&](const Rule& rule) { return holds_back(rule.tool, tool); };
   return standard_ == Standard::deny && std::ranges::none_of(allow_, names) &&
-         std::ranges::none_of(ask_, names) && std::ranges::none_of(granted_, names);
+         std::ranges::none_of(ask_, holds) && std::ranges::none_of(granted_, names);
 }
 
 bool Permissions::tells_apart(std::string_view written, std::string_view meant) const {
   const auto tells = [&](const Permissions& above) { return above.tells_apart(written, meant); };
   const auto is_apart = [&](const Rule& rule) {
-    return rule.tool.covers(written) && !rule.tool.covers(meant);
+    return holds_back(rule.tool, written) && !holds_back(rule.tool, meant);
   };
   return std::ranges::any_of(above_, tells) || std::ranges::any_of(deny_, is_apart) ||
          std::ranges::any_of(ask_, is_apart);
@@ -411,7 +422,7 @@ bool Permissions::is_kept_from_programs(const Rule& rule) const {
 }
 
 Match Permissions::forbids(const Rule& rule, const Call& call) const {
-  const bool names_it = rule.tool.covers(call.tool);
+  const bool names_it = holds_back(rule.tool, call.tool);
   if (!rule.text) {
     return names_it ? Match::yes : Match::no;
   }

@@ -676,3 +676,32 @@ TEST_CASE("permissions: a control character is no part of a rule, but in paths",
   CHECK(tools::check_rule("shell(a\n\tb)", {}));
   CHECK(tools::check_rule("write_file(a\x01)", {}));
 }
+
+TEST_CASE("permissions: a digest behind a name takes no tool out of `deny` and `ask`", "[tools]") {
+  const Place place;
+  const std::string cut = "mcp__s__" + std::string(43, 'x') + "_58959f20e200";
+  const std::string whole = "mcp__s__" + std::string(60, 'x');
+  REQUIRE(cut.size() == 64);
+  const auto verdict = [&](PermissionSpec spec, std::string_view tool) {
+    spec.standard = PermissionSpec::Standard::allow;
+    return place.permissions(spec)
+        .judge(tool, {.kind = Access::Kind::server, .target = "{}"})
+        .verdict;
+  };
+  const PermissionSpec denied{.deny = rules({"mcp__s__rm_rf", whole})};
+  const PermissionSpec asked{.ask = rules({"mcp__s__rm_rf", whole})};
+  for (const std::string& tool :
+       {std::string("mcp__s__rm_rf"), std::string("mcp__s__rm_rf_58959f20e200"), cut}) {
+    CHECK(verdict(denied, tool) == Verdict::deny);
+    CHECK(verdict(asked, tool) == Verdict::ask);
+    CHECK(place.permissions(denied).always_denies(tool));
+  }
+  CHECK(verdict(denied, "mcp__s__rm_rf_58959f20e20") == Verdict::allow);
+  CHECK(verdict(denied, "mcp__s__rm") == Verdict::allow);
+  CHECK(verdict(denied, "mcp__s__xxx_58959f20e200") == Verdict::allow);
+  PermissionSpec allowed{.allow = rules({"mcp__s__rm_rf"})};
+  allowed.standard = PermissionSpec::Standard::deny;
+  CHECK(place.permissions(allowed)
+            .judge("mcp__s__rm_rf_58959f20e200", {.kind = Access::Kind::server, .target = "{}"})
+            .verdict == Verdict::deny);
+}
