@@ -48,6 +48,19 @@ void add_commands(const agent::AgentSpec& flow,
   }
 }
 
+// What the checks of one agent run, where they may more than another one that can write.
+void add_checks(const agent::AgentSpec& agent,
+                const OtherAgents& all,
+                const Context& context,
+                Obeyed& files) {
+  const bool has_others = std::ranges::any_of(all, [&](const agent::AgentSpec* other) {
+    return other != &agent && is_confined_writer(other);
+  });
+  if (!agent.checks.commands.empty() && has_others && opens_more(agent, all)) {
+    add_all(tools::run_by_checks(agent, context.cwd, context.environment), files);
+  }
+}
+
 void add_files(const Plan& plan,
                const OtherAgents& all,
                const Parsed& parsed,
@@ -57,6 +70,7 @@ void add_files(const Plan& plan,
   add_all(tools::obeyed_files(plan.agent, context.cwd, context.environment), files);
   add_all(tools::run_outside(plan.agent, context.cwd, context.environment), files);
   add_commands(plan.agent, all, context, files);
+  add_checks(plan.agent, all, context, files);
 }
 
 // Also those that are not there yet, or are mistaken today.
@@ -114,6 +128,7 @@ class AgentReader {
       cli::add_all(tools::obeyed_files(*one, context_.cwd, context_.environment), files);
       add_agents_named(*one, files);
       add_commands(*one, all, context_, files);
+      add_checks(*one, all, context_, files);
     }
     return files;
   }

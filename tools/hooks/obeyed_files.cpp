@@ -150,9 +150,24 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
     std::ranges::move(named.modules, std::back_inserter(files));
     if (command.may_more) {
       std::ranges::move(named.to_run, std::back_inserter(files));
+      std::ranges::move(named.ways, std::back_inserter(files));
     }
   }
   std::ranges::move(replays_of(agent), std::back_inserter(files));
+  return files;
+}
+
+std::vector<fs::path> run_by_checks(const agent::AgentSpec& agent,
+                                    const fs::path& cwd,
+                                    const agent::Environment& environment) {
+  std::vector<fs::path> files;
+  CommandList commands(environment);
+  commands.add_checks(agent, cwd);
+  for (const Command& command : commands.take()) {
+    Scripts named = read_scripts(command.line, command.place);
+    std::ranges::move(named.run, std::back_inserter(files));
+    std::ranges::move(named.to_run, std::back_inserter(files));
+  }
   return files;
 }
 

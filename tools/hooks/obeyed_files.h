@@ -26,6 +26,11 @@ std::vector<std::filesystem::path> run_outside(const agent::AgentSpec& agent,
                                                const std::filesystem::path& cwd,
                                                const agent::Environment& environment);
 
+// What the lines of its checks run, there already or not.
+std::vector<std::filesystem::path> run_by_checks(const agent::AgentSpec& agent,
+                                                 const std::filesystem::path& cwd,
+                                                 const agent::Environment& environment);
+
 // A command of a hook or a guardrail that may run scripts which are not among these.
 struct UnclearCommand {
   std::string command;

@@ -9,6 +9,7 @@
 #include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"
 #include "tools/process/module_files.h"
+#include "tools/sandbox/places.h"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -30,10 +31,10 @@ namespace fs = std::filesystem;
 
 // Programs and builtins to which words are text or data, and never the name of what is to be run.
 constexpr auto k_take_text = std::to_array<std::string_view>(
-    {":",      "[",    "basename", "cat",  "cmp",    "cp",    "cut",   "date", "diff",  "dirname",
-     "echo",   "exit", "false",    "grep", "head",   "jq",    "kill",  "ls",   "mkdir", "mv",
-     "printf", "pwd",  "read",     "rm",   "return", "shift", "sleep", "tail", "tee",   "test",
-     "touch",  "tr",   "true",     "type", "umask",  "uniq",  "wait",  "wc"});
+    {":",       "[",      "basename", "cat",   "chmod", "cmp",    "cp",    "cut",   "date", "diff",
+     "dirname", "echo",   "exit",     "false", "grep",  "head",   "jq",    "kill",  "ls",   "mkdir",
+     "mv",      "printf", "pwd",      "read",  "rm",    "return", "shift", "sleep", "tail", "tee",
+     "test",    "touch",  "tr",       "true",  "type",  "umask",  "uniq",  "wait",  "wc"});
 // Built-ins that assign, as a word in front of a command does.
 constexpr auto k_assign =
     std::to_array<std::string_view>({"declare", "export", "local", "readonly", "typeset"});
@@ -170,6 +171,26 @@ class ScriptReader {
     return is_plain_turn ? std::optional(one.words[at]) : std::nullopt;
   }
 
+  // What is not there yet may come as a link, and `..` behind it leads to where that leads. (Behind
+  // `cd`, a shell takes it for the name.)
+  void check_way(const std::string& word) {
+    const std::string name = word.substr(word.find_last_of("=@") + 1);
+    const fs::path file = directory_ / name;
+    std::error_code error;
+    if (!is_plain(name) || !file.has_filename() || file.filename() == ".." ||
+        fs::is_directory(file.lexically_normal(), error)) {
+      return;
+    }
+    fs::path folder;
+    for (const fs::path& part : file) {
+      if (part == ".." && fs::status(folder, error).type() == fs::file_type::not_found) {
+        unclear(fmt::format("in `{}`, `..` stands behind a folder that is not there yet", word));
+        note(folder, scripts_.ways);
+      }
+      folder /= part;
+    }
+  }
+
   // Where the folder that a `cd` names is not there, the rest goes on in the one before.
   void read_where_it_is(std::string_view rest) {
     if (depth_ >= k_deepest) {
@@ -193,6 +214,7 @@ class ScriptReader {
     note_in(named.run, scripts_.run);
     note_in(named.to_run, scripts_.to_run);
     note_in(named.modules, scripts_.modules);
+    note_in(named.ways, scripts_.ways);
     std::ranges::for_each(named.pythons,
                           [&](const PythonStart& one) { note(one, scripts_.pythons); });
   }
@@ -241,6 +263,9 @@ class ScriptReader {
     if (has_unknown(name)) {
       unclear("what it runs is named by a variable or a pattern");
     }
+    if (base_name(name) == "find" && runs_where_it_finds(one)) {
+      unclear("`find` runs it in folders that nobody knows yet");
+    }
     if (base_name(name) == "run-parts") {
       unclear("it runs what stands in a folder, whatever that is");
     }
@@ -263,6 +288,9 @@ class ScriptReader {
       if (!only_compares || !word.starts_with('-')) {
         add_all(word);
       }
+      if (!takes_text) {
+        check_way(word);
+      }
       if (has_unknown(word) && !takes_text && at > 0 && at < data) {
         unclear(fmt::format("`{}` is told what only a running shell knows", name));
       }
@@ -272,7 +300,7 @@ class ScriptReader {
     }
     for (const ShellFile& file : one.files) {
       if (!file.writes) {
-        takes_text ? add(file.path) : add_script(file.path);
+        takes_text ? add_read(file.path) : add_script(file.path);
         if (has_unknown(file.path) && !takes_text) {
           unclear("what it reads is named by a variable or a pattern");
         }
@@ -294,6 +322,8 @@ class ScriptReader {
       }
     } else if (name.contains('/')) {
       add_script(std::string(name));
+    } else {
+      add_from_path(name);
     }
     // Also behind programs that run another one: `timeout 60 sh t`.
     for (std::size_t at = 0; at < one.words.size() && !takes_text; ++at) {
@@ -306,6 +336,7 @@ class ScriptReader {
     if (!takes_text) {
       add_scripts(one);
       read_in_folders(one);
+      read_in_told_folders(one);
       read_started(one);
       read_filled_in(one);
       const bool is_code = std::ranges::any_of(
@@ -318,6 +349,20 @@ class ScriptReader {
                           [&](const std::string& text) { read_possible_line(text, false); });
   }
 
+  // A program that a folder of PATH has, or comes to have, in the folder where the line starts:
+  // that of an activated environment.
+  void add_from_path(std::string_view program) {
+    if (program.empty() || has_unknown(program)) {
+      return;
+    }
+    for (const auto part : std::views::split(agent::value_of(environment_, "PATH"), ':')) {
+      const fs::path folder = directory_ / std::string(part.begin(), part.end());
+      if (sandbox::is_below(folder.lexically_normal(), place_.directory.lexically_normal())) {
+        add_script((folder / program).string());
+      }
+    }
+  }
+
   // Whatever stands in front of it: `command cd x`, `builtin cd x`, `eval 'cd x'`.
   static bool may_turn_inside(const ShellCommand& one) {
     static const RE2 turn(R"(\b(?:cd|chdir|popd|pushd)\b)");
@@ -325,6 +370,11 @@ class ScriptReader {
     return std::ranges::any_of(one.words | std::views::drop(1), [&](const std::string& word) {
       return is_line ? RE2::PartialMatch(word, turn) : is_one_of(k_turns, word);
     });
+  }
+
+  static bool runs_where_it_finds(const ShellCommand& one) {
+    return std::ranges::any_of(
+        one.words, [](const std::string& word) { return word == "-execdir" || word == "-okdir"; });
   }
 
   // What stands behind a script that is known is told to that; the number of the words: none is.
@@ -433,6 +483,8 @@ class ScriptReader {
       const std::vector<std::string>& words = start.command.words;
       if (!words.empty() && words.front().contains('/')) {
         add_script(words.front());  // `timeout 5 ./x.sh`
+      } else if (!words.empty()) {
+        add_from_path(words.front());
       }
       const bool is_line = std::ranges::any_of(words, [&](const std::string& word) {
         const bool is_known = !has_unknown(word) || &word == words.data();  // else as of `xargs`
@@ -492,11 +544,16 @@ class ScriptReader {
     }
   }
 
-  // Its program, or the script or the code of that, is known only when it runs.
+  // Its program, or the script or the code of that, is known only when it runs; or it is one that
+  // may run what its words name.
   static bool is_told_what(std::span<const std::string> words) {
     const std::string_view name = base_name(words.front());
     if (has_unknown(words.front())) {
       return true;
+    }
+    if (!is_interpreter(name) && !is_one_of(k_take_text, name)) {
+      return std::ranges::any_of(words.first(where_data_begins(words)),
+                                 [](const std::string& word) { return has_unknown(word); });
     }
     if (is_shell(name)) {
       const ToldShell told = told_shell(words);
@@ -524,8 +581,9 @@ class ScriptReader {
       return;
     }
     const std::size_t sign = word.substr(0, blank).find_last_of("=!");
-    const bool is_whole = is_line && !word.starts_with('-');
-    is_line = is_line || (sign != std::string::npos && word[sign] == '!');
+    const bool is_alias = sign != std::string::npos && word[sign] == '!';
+    const bool is_whole = is_line && !is_alias && !word.starts_with('-');
+    is_line = is_line || is_alias;
     Scripts line;
     ScriptReader inner(place_in(directory_), line);
     inner.depth_ = depth_ + 1;
@@ -543,17 +601,16 @@ class ScriptReader {
     std::size_t folders = 0;
     for (std::size_t at = 1; at < one.words.size(); ++at) {
       const std::string& word = one.words[at];
-      const std::string before = one.words[at - 1];
-      const bool is_told = is_one_of(k_name_folders, before) && !word.starts_with('-');
-      const std::string folder = is_told ? word : folder_in(word);
-      if (folder.empty() || has_unknown(folder) || !is_plain(folder) || folder.contains("://")) {
+      const bool is_told = !told_folder(one.words, at).empty();
+      const std::string folder = is_told ? told_folder(one.words, at) : folder_in(word);
+      if (folder.empty() || !is_plain(folder) || folder.contains("://")) {
         continue;
       }
       if (++folders > k_most_folders) {
         unclear("it has too many words");
         break;
       }
-      const bool is_sure = is_told || word.starts_with("-C") || word.starts_with("--");
+      const bool is_sure = is_told || word.starts_with("--");
       auto* const found = std::exchange(found_, is_sure ? found_ : &scripts_.more);
       directory_ = here / folder;
       add_modules(one, at + 1);
@@ -568,11 +625,51 @@ class ScriptReader {
     }
   }
 
-  // `-CX`, `--chdir=X`, or a word by itself; empty: it is none.
+  // Those that options name are the folders of all words, and each may be in the one before it:
+  // `make -f F -C a -C b`.
+  void read_in_told_folders(const ShellCommand& one) {
+    const fs::path here = directory_;
+    std::vector<fs::path> told{here};
+    for (std::size_t at = 1; at < one.words.size(); ++at) {
+      const std::string folder = told_folder(one.words, at);
+      for (std::size_t from = 0, all = folder.empty() ? 0 : told.size(); from < all; ++from) {
+        told.push_back((told[from] / folder).lexically_normal());
+      }
+      if (told.size() > k_most_folders) {
+        unclear("it names too many folders");
+        return;
+      }
+    }
+    for (const fs::path& folder : told | std::views::drop(1)) {
+      directory_ = folder;
+      add_scripts(one);
+      for (const std::string& word : one.words) {
+        add_all(word);
+        check_way(word);
+        read_possible_line(word, false);
+      }
+    }
+    directory_ = here;
+  }
+
+  // `-C X`, `-CX`, `--chdir=X`; empty: it is none.
+  static std::string told_folder(std::span<const std::string> words, std::size_t at) {
+    const std::string& word = words[at];
+    const std::size_t equals = word.find('=');
+    const bool is_behind = is_one_of(k_name_folders, words[at - 1]) && !word.starts_with('-');
+    std::string folder = is_behind ? word
+                         : equals != std::string::npos &&
+                                 is_one_of(k_name_folders, std::string_view(word).substr(0, equals))
+                             ? word.substr(equals + 1)
+                         : word.starts_with("-C") ? word.substr(2)
+                                                  : std::string();
+    return is_plain(folder) ? folder : std::string();
+  }
+
+  // Behind `=`, or a word by itself; empty: it is none.
   static std::string folder_in(const std::string& word) {
     const std::size_t equals = word.find('=');
     return word.starts_with("--") && equals != std::string::npos ? word.substr(equals + 1)
-           : word.starts_with("-C")                              ? word.substr(2)
            : word.starts_with('-')                               ? std::string()
                                                                  : word;
   }
@@ -719,7 +816,15 @@ class ScriptReader {
     }
   }
 
-  // What is run, whether there is a `.` or a `/` in its name or not.
+  // What is read by its name, be there a `.` or a `/` in it or not.
+  void add_read(const std::string& word) {
+    add(word);
+    if (!word.empty() && !has_unknown(word)) {
+      add_absent(word);
+    }
+  }
+
+  // What is run, the same.
   void add_script(const std::string& word) {
     if (word.empty() || word.contains("://") || has_unknown(word)) {
       return;
@@ -786,13 +891,18 @@ class ScriptReader {
     static const RE2 name("([A-Za-z0-9_.@%+-]*[./][A-Za-z0-9_./@%+-]*)");
     static const RE2 behind_a_sign("([A-Za-z0-9_.%+-]*[./][A-Za-z0-9_./%+-]*)");
     static const RE2 by_scheme("file[a-z]*://(?:localhost)?([A-Za-z0-9_.%+/-]+)");
-    static const RE2 bare("[@=:,]([A-Za-z0-9_%+-]+)");
+    static const RE2 bare("[=:,]([A-Za-z0-9_%+-]+)");
+    static const RE2 read("@([A-Za-z0-9_%+-]+)");
     for (const RE2* pattern : {&name, &behind_a_sign, &by_scheme, &bare}) {
       re2::StringPiece rest(text);
       for (std::string found; RE2::FindAndConsume(&rest, *pattern, &found);) {
         add(found);
         add_behind_option(found);
       }
+    }
+    re2::StringPiece rest(text);
+    for (std::string found; RE2::FindAndConsume(&rest, read, &found);) {
+      add_read(found);
     }
   }
 

@@ -43,7 +43,9 @@ struct Scripts {
   // Where interpreters look for what is named there without a path, there already or not.
   std::vector<std::filesystem::path> modules;
   std::vector<PythonStart> pythons;  // where one of these modules is there
-  std::string unclear;               // why there may be others; empty: there are not
+  // Folders that are not there yet, and behind which `..` stands: a link would lead elsewhere.
+  std::vector<std::filesystem::path> ways;
+  std::string unclear;  // why there may be others; empty: there are not
 };
 
 // The files that the command line names. It is understood where it is made of simple commands, and

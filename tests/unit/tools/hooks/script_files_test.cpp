@@ -110,9 +110,9 @@ TEST_CASE("script files: a line is understood whole, or it says why it is not", 
       {"sh hooks/$NAME.sh", "", false},
       {"$GUARD", "", false},
       {"$(echo hooks/policy.sh)", "policy.sh", false},
-      {"PATH=hooks policy.sh", "", false},
+      {"PATH=hooks policy.sh", "policy.sh", false},
       {"PYTHONPATH=hooks python3 -m policy", "", false},
-      {"export PATH=hooks; policy.sh", "", false},
+      {"export PATH=hooks; policy.sh", "policy.sh", false},
       {"(cd hooks && ./policy.sh)", ""},
       {"true; cd hooks; ./policy.sh", ""},
       {"sh -c \"$LINE\"", "", false},
@@ -311,7 +311,7 @@ TEST_CASE("script files: a word that is a line of its own is read as one", "[too
       {"flock k -c 'sh $X'", false, false},
       {"trap 'rm -f $T' EXIT", false},
       {"timeout 9 awk '{print $1}' rules", false},
-      {"ls | xargs gcc", false},
+      {"ls | xargs gcc x", false, false},
   };
   for (const Row& row : rows) {
     const auto scripts = tools::read_scripts(row.command, {.directory = folder.path(), .home = {}});
@@ -488,5 +488,88 @@ TEST_CASE("script files: behind a link, `..` is where that leads from", "[tools]
     };
     CHECK(holds(top / "a/t.sh"));
     CHECK_FALSE(holds(top / "t.sh"));
+  }
+}
+
+TEST_CASE("script files: what stands behind a folder that is not there yet", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("ci/deploy.sh", "exit 0");
+  folder.write("src/x", "");
+  const tools::CommandPlace place{.directory = folder.path(), .home = {}};
+  for (const char* line : {"mkdir -p build && cd build && ../ci/deploy.sh",
+                           "cd build && sh ../ci/deploy.sh",
+                           "env -C build sh ../ci/deploy.sh",
+                           "make -C build -f ../m.mk",
+                           "sh build/../ci/deploy.sh",
+                           "tool --script=build/../x.sh"}) {
+    const tools::Scripts found = tools::read_scripts(line, place);
+    INFO(line);
+    CHECK(found.unclear.find("`..` stands behind a folder that is not there yet") !=
+          std::string::npos);
+    CHECK(found.ways == std::vector{folder.path() / "build"});
+  }
+  for (const char* line : {"mkdir -p build && cd build && cmake ..",
+                           "cd build && cmake ../src",
+                           "cd build && cd .. && sh ci/deploy.sh",
+                           "cd ci && sh ../ci/deploy.sh",
+                           "echo a/../b.c"}) {
+    INFO(line);
+    CHECK(tools::read_scripts(line, place).unclear.empty());
+  }
+}
+
+TEST_CASE("script files: programs of a folder of PATH that the line starts in", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write(".venv/bin/pytest", "");
+  const tools::CommandPlace place{
+      .directory = folder.path(),
+      .home = {},
+      .environment = {{"PATH", folder.at(".venv/bin").string() + ":/usr/bin"}}};
+  CHECK(tools::read_scripts("timeout 9 pytest -q", place).run ==
+        std::vector{folder.at(".venv/bin/pytest")});
+  const auto to_run = tools::read_scripts("date", place).to_run;
+  CHECK(to_run == std::vector{folder.at(".venv/bin/date")});
+}
+
+TEST_CASE("script files: the folder may be named behind the file, and several in one another",
+          "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("sub/build.mk", "");
+  folder.write("a/b/x.sh", "");
+  const tools::CommandPlace place{.directory = folder.path(), .home = {}};
+  const auto names = [&](const std::string& line, const std::string& file) {
+    const tools::Scripts found = tools::read_scripts(line, place);
+    const auto is_it = [&](const auto& one) { return one.lexically_normal() == folder.at(file); };
+    return std::ranges::any_of(found.files, is_it) || std::ranges::any_of(found.more, is_it);
+  };
+  CHECK(names("make -f build.mk -C sub", "sub/build.mk"));
+  CHECK(names("make -f other.mk -C sub", "sub/other.mk"));
+  CHECK(names("make -f plain -C sub", "sub/plain"));
+  CHECK(names("make -C a -C b -f x.sh", "a/b/x.sh"));
+  CHECK(names("env -C a env -C b ./x.sh", "a/b/x.sh"));
+  CHECK(names("git -c alias.z='!./x.sh' -C a/b z", "a/b/x.sh"));
+  CHECK(names("git -c alias.z='!sh run' z", "run"));
+  CHECK(names("read -r n <COUNT", "COUNT"));
+  CHECK(names("curl -d @notes http://127.0.0.1", "notes"));
+}
+
+TEST_CASE("script files: what a program is told by what was found", "[tools]") {
+  const tests::FileFolder folder;
+  const tools::CommandPlace place{.directory = folder.path(), .home = {}};
+  for (const char* line : {"cat x | xargs make",
+                           "ls | xargs tar -cf x.tar",
+                           "cat x | xargs timeout 9 gcc",
+                           "find . -exec make -f {} +",
+                           "find sub -execdir ./x.sh {} ';'"}) {
+    INFO(line);
+    CHECK_FALSE(tools::read_scripts(line, place).unclear.empty());
+  }
+  for (const char* line : {"cat x | xargs rm -f",
+                           "find . -name '*.sh' -exec chmod +x {} +",
+                           "ls | xargs sh ci/all.sh",
+                           "ls | xargs ./all.sh",
+                           "timeout 9 make test"}) {
+    INFO(line);
+    CHECK(tools::read_scripts(line, place).unclear.empty());
   }
 }
