@@ -87,12 +87,18 @@ void Recorder::commit() {
 void Recorder::finish(RunResult& result,
                       const std::function<std::optional<Ending>()>& interruption) {
   const bool was_failing = failure_.has_value();
+  if (journal_is_broken_) {
+    tell_of_failure(result);
+  }
   Event event = next(RunFinished{.result = std::move(result)});
   RunResult& told = std::get<RunFinished>(event.body).result;
   keep(event);
   commit();
   if (failure_ && !was_failing) {
     end_as(told, interruption());
+    if (journal_is_broken_ && tell_of_failure(told)) {
+      event.seq = ++seq_;
+    }
   }
   if (!audience_.sinks.empty()) {
     tell(*audience_.sinks.front(), event);
@@ -107,6 +113,15 @@ void Recorder::finish(RunResult& result,
   }
   advance(state_, event.body);
   result = std::move(told);
+}
+
+// Where something else ends the run, as a signal does, its ending does not say it.
+bool Recorder::tell_of_failure(const RunResult& result) {
+  if (!failure_ || (result.error && result.error->code == failure_->code)) {
+    return false;
+  }
+  record(Warning{.message = failure_->message + ": what came after is not recorded", .help = {}});
+  return true;
 }
 
 // A member's answer is for its whole, which has it.

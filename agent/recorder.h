@@ -64,6 +64,7 @@ class Recorder {
   void tell(EventSink& sink, const Event& event);
   void keep(const Event& event);
   void tell_of_losses();
+  bool tell_of_failure(const RunResult& result);
   bool is_cut_off() const;
 
   std::string run_id_;

@@ -804,7 +804,8 @@ bool can_be_carried_on(const State& state, int exit_code) {
           std::views::values(state.sub_agents), is_suspended, &SubAgentRecord::record);
   const bool is_for_now =
       exit_code == row(Code::cli_usage).exit_code || exit_code == row(Code::storage_io).exit_code;
-  return is_resumable(exit_code) || (is_for_now && has_suspended);
+  const bool is_flow = !state.members.empty();  // each of them has a record of its own
+  return is_resumable(exit_code) || (is_for_now && (has_suspended || is_flow));
 }
 
 namespace {

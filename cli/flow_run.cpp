@@ -637,7 +637,7 @@ void FlowRun::leave(const Member& member) {
   const RecordedMember since = since_recorded(found->second);
   if (heard) {
     end_as_recorded(member, *heard, since);
-  } else if (auto result = since.left_off(*interruption().value_or(cancelled_by_flow()).error)) {
+  } else if (auto result = since.left_off(interruption().value_or(cancelled_by_flow()))) {
     note_end(member, {.result = *std::move(result), .is_suspended = true});
   }
 }
@@ -656,9 +656,10 @@ void FlowRun::note_left_behind(bool is_over) {
       if (auto anew = since.heard_anew()) {
         recorder_->record(*std::move(anew));
       }
-    } else if (auto result = since.left_off({.code = Code::tool_interrupted,
-                                             .message = "the process ended while it was at work",
-                                             .help = {}})) {
+    } else if (auto result = since.left_off(
+                   {.error = Error{.code = Code::tool_interrupted,
+                                   .message = "the process ended while it was at work",
+                                   .help = {}}})) {
       result->exit_code = 128 + SIGTERM;  // nobody knows by what
       recorder_->record(
           agent::MemberFinished{.member = item < 0 ? step : fmt::format("{}[{}]", step, item),

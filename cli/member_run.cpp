@@ -173,7 +173,7 @@ Result<agent::RunResult> run_member(RunWorld world,
   }
   Error error = std::move(result).error();
   error.is_put_off = is_not_over(*member.recorded) && may_be_put_off(error);
-  auto left_off = since.left_off(error, lost);
+  auto left_off = since.left_off({.error = error}, lost);
   return left_off ? agent::Result<agent::RunResult>(*std::move(left_off))
                   : agent::fail(std::move(error));
 }

@@ -82,13 +82,12 @@ std::optional<MemberFinished> RecordedMember::heard_anew() const {
   return heard;
 }
 
-std::optional<RunResult> RecordedMember::left_off(agent::Error why,
+std::optional<RunResult> RecordedMember::left_off(const agent::Ending& why,
                                                   const std::optional<Lost>& before) const {
   if (!own_ && !known_.finished) {
     return std::nullopt;
   }
-  RunResult result =
-      agent::make_result(own_ ? own_->past.state : agent::State({}), {.error = std::move(why)});
+  RunResult result = agent::make_result(own_ ? own_->past.state : agent::State({}), why);
   if (own_) {
     take_bill(result, whole_bill(before));
     // What nobody has looked at who looks at answers is nobody's to read.
@@ -150,11 +149,12 @@ SubAgentsSince sub_agents_since(const RecordedRun& run,
       }
       continue;
     }
-    auto result =
-        member.left_off({.code = agent::Code::tool_interrupted,
-                         .message = fmt::format("the process ended while it was at work{}",
-                                                has_news ? ", and a new message came then" : ""),
-                         .help = {}});
+    auto result = member.left_off(
+        {.error =
+             agent::Error{.code = agent::Code::tool_interrupted,
+                          .message = fmt::format("the process ended while it was at work{}",
+                                                 has_news ? ", and a new message came then" : ""),
+                          .help = {}}});
     if (result) {
       result->exit_code = 128 + SIGTERM;  // nobody knows by what
       since.left_off.push_back({.member = sub_agent.member,

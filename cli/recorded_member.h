@@ -50,7 +50,7 @@ class RecordedMember {
   std::optional<agent::MemberFinished> heard_anew() const;
   // Of one that does not go on now: `why`, with its bill until now. nullopt: nothing is known of
   // it. `before`: what was lost before it was tried, where it was; else as of now.
-  std::optional<agent::RunResult> left_off(agent::Error why,
+  std::optional<agent::RunResult> left_off(const agent::Ending& why,
                                            const std::optional<Lost>& before = std::nullopt) const;
 
  private:

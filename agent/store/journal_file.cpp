@@ -725,7 +725,11 @@ int BusyPatience::goes_on(void* self, int tries) {
   if (tries == 0) {
     patience.since_ = now;
   }
-  if (now - patience.since_ >= (patience.stop_.stop_requested() ? 500ms : k_patience)) {
+  if (patience.stop_.stop_requested() && !patience.stopped_) {
+    patience.stopped_ = now;
+  }
+  if (now - patience.since_ >= k_patience ||
+      (patience.stopped_ && now - *patience.stopped_ >= k_patience_after_stop)) {
     return 0;
   }
   std::this_thread::sleep_for(tries < 10 ? 1ms : 10ms);

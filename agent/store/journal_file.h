@@ -22,7 +22,10 @@
 namespace agent::store {
 
 constexpr std::chrono::milliseconds k_patience{15'000};  // for other writers, which may be many
-constexpr int k_application_id = 0x65727264;             // "errd"
+// In all, once the work is to stop: what was paid for is to be recorded, and the end to come in
+// time.
+constexpr std::chrono::milliseconds k_patience_after_stop{3'000};
+constexpr int k_application_id = 0x65727264;  // "errd"
 
 // "cannot open the journal FILE: …", with the code that SQLite's one stands for.
 std::unexpected<Error> failed(std::string_view doing,
@@ -93,7 +96,8 @@ class BusyPatience {
   static int goes_on(void* self, int tries);
 
   const std::stop_token stop_;
-  std::chrono::steady_clock::time_point since_;  // of the lock that is waited for
+  std::chrono::steady_clock::time_point since_;                   // of the lock that is waited for
+  std::optional<std::chrono::steady_clock::time_point> stopped_;  // as first seen in a wait
 };
 
 // For writers: creates the file (mode 0600, missing folders 0700), and brings an older one up to
