@@ -320,7 +320,8 @@ class ExpressionValue {
     return agent::fail(
         Code::team_invalid,
         fmt::format("the expression `{}`: {}", one_line(expression_.text(), 100), why),
-        "`errand runs show RUN` shows what each step has brought");
+        "`when` keeps a step from being run without what it names; null is what a skipped step "
+        "brings");
   }
 
   static std::string shown(const Json& value) {

@@ -498,11 +498,10 @@ class StepBuilder {
     if (other != numbers_.end() && again != known_again_.end() &&
         again->second.contains(other->second) && !before_[number].contains(other->second) &&
         may_run_without(number, path.name)) {
-      problems_.add(
-          span,
-          fmt::format("`{}` is not there yet in the first round", path.shown()),
-          fmt::format("`when: {} != null`, or a step before this one that is run first", path.name),
-          agent::Code::team_invalid);
+      problems_.add(span,
+                    fmt::format("`{}` is not there yet in the first round", path.shown()),
+                    fmt::format("`when: {} != null` of this step skips it until then", path.name),
+                    agent::Code::team_invalid);
     }
   }
 
