@@ -85,8 +85,8 @@ Result<Foreign> foreign_in(const std::filesystem::path& file);
 // Makes a journal with nothing in it where there is no file, or an empty one.
 Result<void> make_file(const std::filesystem::path& file, SessionSpec::Durability durability);
 
-// How long a connection waits for other writers: k_patience, and half a second where the work is
-// being stopped. Outlives the connections that it rules.
+// How long a connection waits for other writers: k_patience, and k_patience_after_stop in all where
+// the work is being stopped. Outlives the connections that it rules.
 class BusyPatience {
  public:
   explicit BusyPatience(std::stop_token stop) : stop_(std::move(stop)) {}

@@ -157,8 +157,14 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
                                     .environment = context.environment,
                                     .key_hosts = std::move(hosts)});
   if (!servers) {
-    return agent::fail(
-        agent::with_leftovers(std::move(servers).error(), started->places->tidy_up()));
+    agent::Error why =
+        agent::with_leftovers(std::move(servers).error(), started->places->tidy_up());
+    if (why.code == Code::run_cancelled) {  // which nobody else says
+      context.err << render_warning(
+                         {.message = why.message, .help = {}}, context.color_err, context.redactor)
+                  << "\n";
+    }
+    return agent::fail(std::move(why));
   }
   started->servers = *std::move(servers);
   for (agent::Warning& warning : started->places->take_warnings()) {

@@ -165,8 +165,9 @@ std::vector<fs::path> run_by_checks(const agent::AgentSpec& agent,
   commands.add_checks(agent, cwd);
   for (const Command& command : commands.take()) {
     Scripts named = read_scripts(command.line, command.place);
-    std::ranges::move(named.run, std::back_inserter(files));
-    std::ranges::move(named.to_run, std::back_inserter(files));
+    for (auto* const some : {&named.run, &named.to_run, &named.modules}) {
+      std::ranges::move(*some, std::back_inserter(files));
+    }
   }
   return files;
 }

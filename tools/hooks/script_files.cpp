@@ -171,8 +171,8 @@ class ScriptReader {
     return is_plain_turn ? std::optional(one.words[at]) : std::nullopt;
   }
 
-  // What is not there yet may come as a link, and `..` behind it leads to where that leads. (Behind
-  // `cd`, a shell takes it for the name.)
+  // A folder may become a link, or come as one, and `..` behind it leads to where that leads.
+  // (Behind `cd`, a shell takes it for the name.)
   void check_way(const std::string& word) {
     const std::string name = word.substr(word.find_last_of("=@") + 1);
     const fs::path file = directory_ / name;
@@ -181,11 +181,13 @@ class ScriptReader {
         fs::is_directory(file.lexically_normal(), error)) {
       return;
     }
+    const fs::path start = place_.directory.lexically_normal();
     fs::path folder;
     for (const fs::path& part : file) {
-      if (part == ".." && fs::status(folder, error).type() == fs::file_type::not_found) {
-        unclear(fmt::format("in `{}`, `..` stands behind a folder that is not there yet", word));
-        note(folder, scripts_.ways);
+      const fs::path before = folder.lexically_normal();
+      if (part == ".." && before != start && sandbox::is_below(before, start)) {
+        unclear(fmt::format("in `{}`, `..` stands behind a folder of the work", word));
+        note(before, scripts_.ways);
       }
       folder /= part;
     }
@@ -301,6 +303,7 @@ class ScriptReader {
     for (const ShellFile& file : one.files) {
       if (!file.writes) {
         takes_text ? add_read(file.path) : add_script(file.path);
+        check_way(file.path);
         if (has_unknown(file.path) && !takes_text) {
           unclear("what it reads is named by a variable or a pattern");
         }
@@ -643,7 +646,11 @@ class ScriptReader {
     for (const fs::path& folder : told | std::views::drop(1)) {
       directory_ = folder;
       add_scripts(one);
-      for (const std::string& word : one.words) {
+      for (std::size_t at = 0; at < one.words.size(); ++at) {
+        const std::string& word = one.words[at];
+        if (is_shell(base_name(word))) {
+          read_shell_at(one, at);
+        }
         add_all(word);
         check_way(word);
         read_possible_line(word, false);
@@ -654,15 +661,17 @@ class ScriptReader {
 
   // `-C X`, `-CX`, `--chdir=X`; empty: it is none.
   static std::string told_folder(std::span<const std::string> words, std::size_t at) {
+    static const RE2 bundled("-[A-Za-z0-9]*?C(.+)");  // `-iCa`
     const std::string& word = words[at];
+    std::string behind;
     const std::size_t equals = word.find('=');
     const bool is_behind = is_one_of(k_name_folders, words[at - 1]) && !word.starts_with('-');
     std::string folder = is_behind ? word
                          : equals != std::string::npos &&
                                  is_one_of(k_name_folders, std::string_view(word).substr(0, equals))
                              ? word.substr(equals + 1)
-                         : word.starts_with("-C") ? word.substr(2)
-                                                  : std::string();
+                         : RE2::FullMatch(word, bundled, &behind) ? behind
+                                                                  : std::string();
     return is_plain(folder) ? folder : std::string();
   }
 
@@ -713,6 +722,12 @@ class ScriptReader {
     check_folders(text);
   }
 
+  // A bare word may be no folder, though one is called so: `NODE_ENV=test`.
+  static bool names_a_folder(std::string_view variable) {
+    return variable.ends_with("PATH") || variable.ends_with("DOTDIR") || variable == "HOME" ||
+           variable == "PYTHONHOME";
+  }
+
   // NAME=FOLDER, or a list of them: programs and modules are looked for there.
   void check_folders(const std::string& text) {
     const std::size_t equals = text.find('=');
@@ -724,8 +739,9 @@ class ScriptReader {
       const std::string_view name = std::string_view(text).substr(0, equals);
       if (part.empty()
               ? name != "IFS"
-              : name.ends_with("PATH") ||
-                    fs::is_directory(directory_ / std::string(part.begin(), part.end()), error)) {
+              : names_a_folder(name) ||
+                    (std::ranges::find(part, '/') != part.end() &&
+                     fs::is_directory(directory_ / std::string(part.begin(), part.end()), error))) {
         unclear(fmt::format("it sets `{}`", text.substr(0, equals)));
       }
     }

@@ -43,7 +43,7 @@ struct Scripts {
   // Where interpreters look for what is named there without a path, there already or not.
   std::vector<std::filesystem::path> modules;
   std::vector<PythonStart> pythons;  // where one of these modules is there
-  // Folders that are not there yet, and behind which `..` stands: a link would lead elsewhere.
+  // Folders behind which `..` stands: a link in their place would lead elsewhere.
   std::vector<std::filesystem::path> ways;
   std::string unclear;  // why there may be others; empty: there are not
 };

@@ -741,11 +741,20 @@ void Session::hear_noise(std::string noise) {
   }
 }
 
+// A server of the older kind is started twice.
+void Session::take(sandbox::ProtectedEnd looked) {
+  std::ranges::move(looked.changes, std::back_inserter(looked_.changes));
+  looked_.was_alone = looked_.was_alone && looked.was_alone;
+  if (!looked_.trouble) {
+    looked_.trouble = std::move(looked.trouble);
+  }
+}
+
 void Session::hear_end(TalkingProgram::Ended ended) {
   const std::lock_guard lock(mutex_);
   ended_ = std::move(ended.how);
   is_gone_ = true;
-  looked_ = std::move(ended.looked);
+  take(std::move(ended.looked));
   changed_.notify_all();
 }
 

@@ -170,6 +170,7 @@ class Session {
   void hear_withdrawal(const agent::Json& params);
   void hear_refusal(std::string why);
   void hear_failure(std::int64_t id, agent::Error error, std::string ended);
+  void take(sandbox::ProtectedEnd looked);  // locked
   void hear_end(TalkingProgram::Ended ended);
   void answer_request(const Message& request);
   void answer_question(const Message& request);
@@ -200,7 +201,7 @@ class Session {
   std::string ended_;                            // how; empty: it has not
   bool is_gone_ = false;                         // nothing will be answered any more
   int lost_ = 0;                                 // lost_by()
-  sandbox::ProtectedEnd looked_;                 // behind one that has ended
+  sandbox::ProtectedEnd looked_;                 // behind those that have ended
   int asking_ = 0;                               // questions to the person that are open
   std::chrono::steady_clock::time_point asked_;  // when the last one was answered
   std::list<AskedPerson> questions_;

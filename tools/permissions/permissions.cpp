@@ -115,10 +115,12 @@ std::string pattern_from(const fs::path& path) {
 }
 
 // What rules of `deny` and `ask` are about: also a tool that has a digest behind the name that they
-// say, because another one came to be called so, or because it is too long.
+// say, because another one came to be called so, or because it is too long, and one that has lost
+// its digest.
 bool holds_back(const TextPattern& rule, std::string_view tool) {
   const std::string_view stem = agent::without_digest(tool);
   return rule.covers(tool) || rule.covers(stem) ||
+         (rule.is_literal() && agent::without_digest(rule.literal()) == tool) ||
          (tool.size() == agent::k_longest_tool_name && stem != tool && rule.is_literal() &&
           rule.literal().starts_with(stem));
 }

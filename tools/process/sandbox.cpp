@@ -409,6 +409,7 @@ Result<std::string> Sandbox::begin() {
 Result<void> Sandbox::note_writing() {
   if (is_swept_) {
     is_written_ = true;
+    TRY(protected_->check_roots());
     TRY(protected_->survey(stop_));
     keep_survey();
   }

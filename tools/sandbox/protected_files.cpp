@@ -362,36 +362,48 @@ void ProtectedFiles::note_roots() {
   }
 }
 
-// What was made in one that is gone is gone with it.
+// What was made in one that is gone is gone with it; but nothing of it belongs into what may stand
+// in its place, where the work goes on.
 std::optional<agent::Error> ProtectedFiles::moved_root() const {
   for (const auto& [root, folder] : *folders_) {
     Status then = {};
     Status now = {};
-    const bool is_gone = ::fstat(folder.get(), &then) != 0 || then.st_nlink == 0;
-    const bool is_there =
-        ::lstat(root.c_str(), &now) == 0 && now.st_dev == then.st_dev && now.st_ino == then.st_ino;
-    if (is_gone || is_there) {
-      continue;
-    }
+    const bool is_known = ::fstat(folder.get(), &then) == 0;
+    const bool is_there = is_known && ::lstat(root.c_str(), &now) == 0 &&
+                          now.st_dev == then.st_dev && now.st_ino == then.st_ino;
     std::error_code error;
     const Path moved_to = fs::read_symlink(fmt::format("/proc/self/fd/{}", folder.get()), error);
+    const bool is_gone = then.st_nlink == 0 || moved_to.native().ends_with(" (deleted)");
+    const bool is_top = std::ranges::find(options_.tops, root) != options_.tops.end();
+    if (is_there || (is_gone && !is_top)) {
+      continue;
+    }
+    const std::string what = is_gone            ? "was removed"
+                             : moved_to == root ? "was covered by another one"
+                             : error            ? "was moved"
+                                     : fmt::format("was moved to `{}`", moved_to.string());
     return agent::Error{
         .code = agent::Code::sandbox_violation,
-        .message = fmt::format("the folder `{}` was moved{} while programs were at work in it: "
-                               "nobody has looked there at what they made or changed",
-                               root.string(),
-                               error ? "" : fmt::format(" to `{}`", moved_to.string())),
-        .help = "look at it, before git or errand obeys what is there"};
+        .message =
+            fmt::format("the folder `{}` {} while programs were at work in it{}",
+                        root.string(),
+                        what,
+                        is_gone ? "" : ": nobody has looked there at what they made or changed"),
+        .help = is_gone ? "" : "look at it, before git or errand obeys what is there"};
   }
   return std::nullopt;
 }
 
-agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts, const std::stop_token& stop) {
+agent::Result<void> ProtectedFiles::check_roots() {
   const std::scoped_lock lock(mutex_);
   note_roots();
-  if (auto moved = moved_root()) {
-    return agent::fail(*std::move(moved));
-  }
+  auto moved = moved_root();
+  return moved ? agent::fail(*std::move(moved)) : agent::Result<void>();
+}
+
+agent::Result<std::uint64_t> ProtectedFiles::begin(bool has_mounts, const std::stop_token& stop) {
+  TRY(check_roots());
+  const std::scoped_lock lock(mutex_);
   if (running_ > 0) {
     ++running_;
     had_company_ = true;

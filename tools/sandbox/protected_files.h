@@ -72,6 +72,9 @@ class ProtectedFiles {
   // After it. Where the mounts held all the time, what stood behind them is as it was.
   ProtectedEnd end(bool have_mounts_held);
 
+  // sandbox.violation: as begin(). Before what is written by no program.
+  agent::Result<void> check_roots();
+
   // Before the first program, and for those that come while it works: what stands below the roots,
   // wherever it is. os.failed where it could not look: it does when it is called again.
   // As begin() fails, too.

@@ -491,27 +491,27 @@ TEST_CASE("script files: behind a link, `..` is where that leads from", "[tools]
   }
 }
 
-TEST_CASE("script files: what stands behind a folder that is not there yet", "[tools]") {
+TEST_CASE("script files: `..` behind a folder of the work", "[tools]") {
   const tests::FileFolder folder;
   folder.write("ci/deploy.sh", "exit 0");
   folder.write("src/x", "");
   const tools::CommandPlace place{.directory = folder.path(), .home = {}};
   for (const char* line : {"mkdir -p build && cd build && ../ci/deploy.sh",
-                           "cd build && sh ../ci/deploy.sh",
-                           "env -C build sh ../ci/deploy.sh",
-                           "make -C build -f ../m.mk",
-                           "sh build/../ci/deploy.sh",
-                           "tool --script=build/../x.sh"}) {
+                           "cd src && sh ../ci/deploy.sh",
+                           "env -C src sh ../ci/deploy.sh",
+                           "make -C src -f ../m.mk",
+                           "sh src/../ci/deploy.sh",
+                           "sh <src/../ci/deploy.sh",
+                           "tool --script=src/../x.sh"}) {
     const tools::Scripts found = tools::read_scripts(line, place);
     INFO(line);
-    CHECK(found.unclear.find("`..` stands behind a folder that is not there yet") !=
-          std::string::npos);
-    CHECK(found.ways == std::vector{folder.path() / "build"});
+    CHECK(found.unclear.find("`..` stands behind a folder of the work") != std::string::npos);
+    CHECK_FALSE(found.ways.empty());
   }
   for (const char* line : {"mkdir -p build && cd build && cmake ..",
                            "cd build && cmake ../src",
                            "cd build && cd .. && sh ci/deploy.sh",
-                           "cd ci && sh ../ci/deploy.sh",
+                           "sh ../ci/deploy.sh",
                            "echo a/../b.c"}) {
     INFO(line);
     CHECK(tools::read_scripts(line, place).unclear.empty());
@@ -548,6 +548,8 @@ TEST_CASE("script files: the folder may be named behind the file, and several in
   CHECK(names("make -C a -C b -f x.sh", "a/b/x.sh"));
   CHECK(names("env -C a env -C b ./x.sh", "a/b/x.sh"));
   CHECK(names("git -c alias.z='!./x.sh' -C a/b z", "a/b/x.sh"));
+  CHECK(names("env -iCa sh b/x.sh", "a/b/x.sh"));
+  CHECK(names("env -C a env -C b sh plain", "a/b/plain"));
   CHECK(names("git -c alias.z='!sh run' z", "run"));
   CHECK(names("read -r n <COUNT", "COUNT"));
   CHECK(names("curl -d @notes http://127.0.0.1", "notes"));

@@ -698,6 +698,7 @@ TEST_CASE("permissions: a digest behind a name takes no tool out of `deny` and `
   }
   CHECK(verdict(denied, "mcp__s__rm_rf_58959f20e20") == Verdict::allow);
   CHECK(verdict(denied, "mcp__s__rm") == Verdict::allow);
+  CHECK(verdict({.deny = rules({"mcp__s__rm_58959f20e200"})}, "mcp__s__rm") == Verdict::deny);
   CHECK(verdict(denied, "mcp__s__xxx_58959f20e200") == Verdict::allow);
   PermissionSpec allowed{.allow = rules({"mcp__s__rm_rf"})};
   allowed.standard = PermissionSpec::Standard::deny;

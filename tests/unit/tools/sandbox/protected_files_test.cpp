@@ -883,6 +883,18 @@ TEST_CASE("protected files: a root that was moved meanwhile", "[tools]") {
   CHECK(project.end() == Project::Told{"x.test.yaml: moved"});
 }
 
+TEST_CASE("protected files: a root that was made anew meanwhile", "[tools]") {
+  const Project project;
+  const fs::path root = project.root();
+  fs::remove_all(root);
+  fs::create_directories(root / ".git");
+  const auto end = project.files().end(false);
+  CHECK(end.changes.empty());
+  REQUIRE(end.trouble);
+  CHECK(end.trouble->message.find("was removed") != std::string::npos);
+  CHECK(fs::is_empty(root / ".git"));
+}
+
 TEST_CASE("protected files: where nothing was started, nothing is put back", "[tools]") {
   const Project project;
   project.write("x.test.yaml", "agent: a.yaml");
