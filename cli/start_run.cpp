@@ -141,6 +141,10 @@ void tell_source(const RunSource& source,
   } else if (!source.earlier && !source.agent.is_named) {
     err << fmt::format("agent: {}, this folder's\n", source.agent.file);
   }
+  if (!source.earlier && !source.session.empty()) {
+    err << fmt::format("a new run of the name {}\n",
+                       agent::one_line(redactor.apply(source.session), 60));
+  }
 }
 
 // Of a new run that goes on from another one: once nothing has refused it.

@@ -504,8 +504,10 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
   }
   if (form_ == Form::stream) {
     const auto last = parser_->finish();
-    // A last event without its blank line counts if it is whole.
-    if (last && (last->data == "[DONE]" || parse(agent::trimmed(last->data)))) {
+    // A last event without its blank line counts if it is whole. One that was cut off may be long,
+    // and a deadline may have come.
+    const std::string_view data = last ? agent::trimmed(last->data) : std::string_view();
+    if (last && (data == "[DONE]" || (data.ends_with('}') && parse(data)))) {
       on_event(*last, emit);
     } else if (last) {
       has_begun_ = true;

@@ -150,7 +150,10 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
     std::ranges::move(named.modules, std::back_inserter(files));
     if (command.may_more) {
       std::ranges::move(named.to_run, std::back_inserter(files));
-      std::ranges::move(named.ways, std::back_inserter(files));
+      std::ranges::copy_if(named.ways, std::back_inserter(files), [](const fs::path& folder) {
+        std::error_code error;  // one that is there is kept with what it holds
+        return !fs::exists(folder, error);
+      });
     }
   }
   std::ranges::move(replays_of(agent), std::back_inserter(files));

@@ -819,8 +819,8 @@ class ScriptReader {
   }
 
   void add(const std::string& word) {
-    if (word.empty() || has_unknown(word)) {
-      return;
+    if (word.empty() || has_unknown(word) || fs::path(word).filename() == "..") {
+      return;  // `cd ..`
     }
     std::error_code error;
     const fs::path file = directory_ / word;

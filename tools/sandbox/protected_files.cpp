@@ -972,6 +972,9 @@ ProtectedFiles::Sweep ProtectedFiles::sweep_after_kill(const ObeyedSurvey& surve
   Sweep sweep = files.sweep();
   files.sweep_tops(sweep);
   std::ranges::move(ways, std::back_inserter(sweep.changes));
+  sweep.is_whole = sweep.is_whole && std::ranges::all_of(survey.tops, [&](const Path& top) {
+                     return sight.is_there(top);  // else it is called otherwise now
+                   });
   if (!sweep.trouble) {
     sweep.trouble = sight.trouble();
   }
