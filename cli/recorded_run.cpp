@@ -343,15 +343,19 @@ constexpr std::size_t k_most_said = 100;
 Result<std::vector<std::string>> tidy_after_kill(const RecordedRun& run,
                                                  const IsWritten& is_written,
                                                  const std::vector<std::filesystem::path>& read,
-                                                 const agent::Environment& environment) {
+                                                 const agent::Environment& environment,
+                                                 const std::filesystem::path& pictures) {
   using tools::sandbox::ProtectedChange;
   std::vector<std::string> said;
   if (run.forked_from) {
     return said;
   }
-  auto sweep = sweep_after_kill(environment, run.store, is_written, [&](const std::string& run_id) {
-    return is_below(run, run_id, environment);
-  });
+  auto sweep = sweep_after_kill(
+      environment,
+      run.store,
+      is_written,
+      [&](const std::string& run_id) { return is_below(run, run_id, environment); },
+      pictures);
   std::set<std::string> all;
   const auto say = [&](std::string sentence) {
     const bool is_new = all.insert(sentence).second;  // each sandbox of the run has a survey

@@ -51,12 +51,13 @@ const std::string& recorded_id(const RecordedRun& run);
 // What its tools, and those of its members, have left where a process of it was killed has other
 // names then, whoever made it; says what. Nothing for a fork. sandbox.violation where something
 // keeps its name, or where one of them is a file that this process has `read` before and goes by,
-// or settings of the project that were there.
+// or settings of the project that were there. cli.usage as sweep_after_kill(), by `pictures`.
 agent::Result<std::vector<std::string>> tidy_after_kill(
     const RecordedRun& run,
     const IsWritten& is_written,
     const std::vector<std::filesystem::path>& read,
-    const agent::Environment& environment);
+    const agent::Environment& environment,
+    const std::filesystem::path& pictures = {});
 
 // Of a run that cannot begin, and what tidy_after_kill() has said, which no warning tells then.
 agent::Error telling_what_was_left(agent::Error error, const std::vector<std::string>& said);

@@ -4,6 +4,7 @@
 #include "agent/id.h"
 #include "config/yaml/source.h"
 #include "tools/process/sandbox.h"
+#include "tools/sandbox/shared_pictures.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -315,11 +316,43 @@ void add_sweep(Sweep& all, Sweep more) {
   }
 }
 
+// What programs of others that are at work have taken for what was there, they would put back.
+std::optional<agent::Error> others_at_work(const fs::path& pictures,
+                                           const tools::sandbox::ObeyedSurvey& survey) {
+  if (pictures.empty() || survey.roots.empty()) {
+    return std::nullopt;
+  }
+  constexpr agent::Milliseconds k_patience{5'000};
+  tools::sandbox::SharedPictures shared(pictures);
+  auto turn = shared.take_turn(survey.roots, k_patience, {});
+  if (!turn) {
+    return std::move(turn).error();
+  }
+  Sight sight;
+  const bool has_others =
+      turn->is_shared() &&
+      std::ranges::any_of(shared.of_others(survey.roots, {}, sight),
+                          [](const auto& others) { return !others.extent.below; });
+  if (!has_others) {
+    return std::nullopt;
+  }
+  return agent::Error{
+      .code = agent::Code::cli_usage,
+      .message = fmt::format("a process of this run was killed, and what its tools have left is to "
+                             "be renamed in `{}`, where a program of another run is at work",
+                             survey.roots.front().string()),
+      .help = "carry it on when that has ended"};
+}
+
 // By the surveys in it, which are done with then; where it could not look, or not rename, they
 // stay.
-Sweep sweep_by_surveys(const fs::path& folder, Sight& sight) {
+Sweep sweep_by_surveys(const fs::path& folder, const fs::path& pictures, Sight& sight) {
   Sweep all;
   for (const tools::sandbox::ObeyedSurvey& survey : tools::sandbox::read_surveys(folder, sight)) {
+    if (auto others = others_at_work(pictures, survey)) {
+      all.trouble = std::move(others);
+      return all;
+    }
     add_sweep(all, tools::sandbox::ProtectedFiles::sweep_after_kill(survey));
   }
   if (!all.trouble) {
@@ -356,7 +389,8 @@ bool is_kept_for(const fs::path& folder,
 Sweep sweep_after_kill(const agent::Environment& environment,
                        const fs::path& journal,
                        const IsWritten& is_written,
-                       const std::function<bool(const std::string& run_id)>& is_theirs) {
+                       const std::function<bool(const std::string& run_id)>& is_theirs,
+                       const fs::path& pictures) {
   Sweep all;
   for (const fs::path& folder : all_folders(environment)) {
     Sight sight;  // of each its own: what ails the folder of another run is not theirs
@@ -368,7 +402,7 @@ Sweep sweep_after_kill(const agent::Environment& environment,
     if ((dead || !sight.is_whole()) && is_kept_for(folder, journal, is_theirs, sight) &&
         !is_written(folder)) {
       add_sweep(all,
-                dead ? sweep_by_surveys(folder, sight)
+                dead ? sweep_by_surveys(folder, pictures, sight)
                      : Sweep{.changes = {}, .is_whole = true, .trouble = sight.trouble()});
     }
   }

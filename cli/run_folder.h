@@ -56,12 +56,14 @@ std::vector<std::filesystem::path> kept_folders(const agent::Environment& enviro
                                                 std::span<const std::string> run_ids);
 // What tools have left of runs of this journal whose process was killed: it is renamed now, before
 // anything is started that might obey it. `is_theirs` says which runs. Not by what lies where tools
-// may write.
+// may write. cli.usage: a program of another process is at work there, by what is shown in
+// `pictures` (empty: nobody is looked for).
 tools::sandbox::ProtectedFiles::Sweep sweep_after_kill(
     const agent::Environment& environment,
     const std::filesystem::path& journal,
     const IsWritten& is_written,
-    const std::function<bool(const std::string& run_id)>& is_theirs);
+    const std::function<bool(const std::string& run_id)>& is_theirs,
+    const std::filesystem::path& pictures = {});
 
 // Of runs that this journal has no more. What another one keeps of them, as the one from which they
 // came, stays.

@@ -20,6 +20,7 @@
 #include "cli/run_sinks.h"
 #include "cli/signals.h"
 #include "cli/terminal/render_error.h"
+#include "cli/user_folders.h"
 #include "config/replay_script.h"
 #include "providers/http/http_client.h"
 #include "providers/recording/cassette.h"
@@ -182,7 +183,11 @@ Result<std::vector<std::string>> tidy_before_reading(const RunSource& source,
     std::error_code error;
     read.push_back(std::filesystem::weakly_canonical(file.parent_path(), error) / file.filename());
   }
-  return tidy_after_kill(run, written_by_recorded(run, context), read, context.environment);
+  return tidy_after_kill(run,
+                         written_by_recorded(run, context),
+                         read,
+                         context.environment,
+                         pictures_folder(context.environment));
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ class AnswerDecoder : public Decoder {
   void add_reasoning(std::string_view text, const agent::Emit& emit);
   // Bytes of what came that is in neither of them.
   void add_refusal(std::size_t bytes) { unshown_.refusal += static_cast<std::int64_t>(bytes); }
+  void note_blanks(std::size_t bytes) { unshown_.blanks = static_cast<std::int64_t>(bytes); }
   void add_sealed(std::size_t bytes) { unshown_.sealed += static_cast<std::int64_t>(bytes); }
   // What the server says until now of tokens, and of what they cost: each count that it has said
   // stands where a later one is smaller.

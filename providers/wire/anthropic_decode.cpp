@@ -283,6 +283,7 @@ agent::Reply AnthropicDecoder::reply() {
           agent::text_at(block.json, "id"), agent::text_at(block.json, "name"), input_of(block));
     }
   }
+  note_blanks(assembler.blanks());
   auto calls = std::move(assembler).finish(id_, is_cut);
   if (!is_plain(calls.size())) {
     reply.raw = content_to_send_back(calls);

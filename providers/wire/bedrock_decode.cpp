@@ -229,6 +229,7 @@ agent::Reply BedrockDecoder::reply() {
           agent::text_at(*call, "toolUseId"), agent::text_at(*call, "name"), take_arguments(*call));
     }
   }
+  note_blanks(assembler.blanks());
   for (AssembledCall& call :
        std::move(assembler).finish(text(), reason == StopReason::max_tokens)) {
     reply.tool_calls.push_back({.id = std::move(call.id),

@@ -351,6 +351,7 @@ agent::Reply GeminiDecoder::reply() {
     reply.raw = agent::dump(parts_);
   }
   parts_.clear();
+  note_blanks(assembler.blanks());
   for (AssembledCall& call : std::move(assembler).finish(id_, reason == StopReason::max_tokens)) {
     reply.tool_calls.push_back({.id = std::move(call.id),
                                 .name = std::move(call.name),

@@ -118,6 +118,7 @@ agent::Reply OllamaDecoder::reply() {
   for (Json& call : calls_) {
     assembler.add_call(std::exchange(call, nullptr));
   }
+  note_blanks(assembler.blanks());
   auto assembled = std::move(assembler).finish(created_, reason == StopReason::max_tokens);
   if (!reasoning().empty()) {
     reply.raw = agent::dump(raw_message(assembled));

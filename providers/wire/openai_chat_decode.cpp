@@ -437,6 +437,7 @@ Json OpenaiChatDecoder::raw_message(const std::vector<AssembledCall>& calls) con
 agent::Reply OpenaiChatDecoder::reply() {
   agent::Reply reply;
   reply.stop_reason = stop_reason(!calls_.empty());
+  note_blanks(calls_.blanks());
   auto calls = std::move(calls_).finish(id_, reply.stop_reason == StopReason::max_tokens);
   if (!is_plain(calls) && (!text().empty() || !refusal_.empty() || !calls.empty())) {
     reply.raw = agent::dump(raw_message(calls));

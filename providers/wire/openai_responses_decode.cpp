@@ -543,6 +543,7 @@ agent::Reply OpenaiResponsesDecoder::reply() {
   const bool is_any_cut = has_cut_item();
   ToolCallAssembler assembler;
   add_calls(assembler);
+  note_blanks(assembler.blanks());
   auto calls = std::move(assembler).finish(id_, status_ == "incomplete");
   auto call = calls.begin();
   agent::Reply reply;

@@ -93,9 +93,12 @@ void ToolCallAssembler::extend(AssembledCall& call, Piece piece) {
 
 namespace {
 
+bool is_blank(std::string_view arguments) {
+  return arguments.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
 void make_normal(AssembledCall& call, bool is_cut) {
-  const auto first = call.arguments.find_first_not_of(" \t\r\n");
-  const bool is_nothing = first == std::string::npos || call.arguments == "null";
+  const bool is_nothing = is_blank(call.arguments) || call.arguments == "null";
   // Of a cut answer, and of free text, nothing must not become a call that can run.
   if (is_nothing) {
     call.arguments = is_cut || call.is_custom ? "" : "{}";
@@ -249,6 +252,14 @@ void ToolCallAssembler::add_function_call(const Json& json) {
   has_function_call_ = true;
   // There is only one, so every piece is of it.
   extend(calls_.empty() ? calls_.emplace_back() : calls_.back(), std::move(piece));
+}
+
+std::size_t ToolCallAssembler::blanks() const {
+  std::size_t bytes = 0;
+  for (const AssembledCall& call : calls_) {
+    bytes += is_blank(call.arguments) ? call.arguments.size() : 0;
+  }
+  return bytes;
 }
 
 std::vector<AssembledCall> ToolCallAssembler::finish(std::string_view seed, bool is_cut) && {

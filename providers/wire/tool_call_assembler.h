@@ -51,6 +51,8 @@ class ToolCallAssembler {
   bool empty() const { return calls_.empty(); }
   // Bytes and calls that were added: a piece that adds nothing leaves it as it was.
   std::size_t size() const { return size_; }
+  // Bytes of arguments that are blanks alone, which finish() leaves out.
+  std::size_t blanks() const;
   // The calls, each with an id of its own (agent/call_ids.h), so that what is sent back of the
   // answer can have the same ones. Arguments that came as nothing are "{}", but
   // where the answer `is_cut` they stay empty.

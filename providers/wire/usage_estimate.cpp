@@ -17,14 +17,18 @@ bool is_count_of(std::int64_t tokens, std::int64_t bytes) {
   return is_count(tokens) && tokens * k_most_bytes_per_token >= bytes;
 }
 
+std::int64_t bytes_of_words(const Exchange& exchange) {
+  return exchange.received + exchange.unshown.refusal + exchange.unshown.blanks;
+}
+
 // How many tokens sealed thoughts are is not to be seen: only that there are some.
 bool is_output(std::int64_t tokens, const Exchange& exchange) {
-  return is_count_of(tokens, exchange.received + exchange.unshown.refusal) &&
+  return is_count_of(tokens, bytes_of_words(exchange)) &&
          (tokens > 0 || exchange.unshown.sealed == 0);
 }
 
 std::int64_t tokens_received(const Exchange& exchange) {
-  return tokens_of(exchange.received + exchange.unshown.refusal + exchange.unshown.sealed);
+  return tokens_of(bytes_of_words(exchange) + exchange.unshown.sealed);
 }
 
 }  // namespace

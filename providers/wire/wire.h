@@ -72,6 +72,7 @@ struct WireSettings {
 // What the reply does not show of what an answer costs.
 struct Unshown {
   std::int64_t refusal = 0;   // bytes of the words of one that is no text
+  std::int64_t blanks = 0;    // bytes of blanks that came in place of a call's arguments
   std::int64_t sealed = 0;    // bytes of thoughts that cannot be read
   bool lacks_input = false;   // a part of the usage's input is no count: the others are in it
   bool lacks_output = false;  // likewise

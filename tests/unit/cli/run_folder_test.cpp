@@ -6,12 +6,14 @@
 #include "tests/support/few_descriptors.h"
 #include "tests/unit/cli/command_support.h"
 #include "tools/sandbox/obeyed_survey.h"
+#include "tools/sandbox/protected_files.h"
 
 #include <catch2/catch.hpp>
 
 #include <chrono>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <sys/file.h>
 #include <thread>
@@ -89,4 +91,45 @@ TEST_CASE("run_folder: what cannot be looked at is trouble of whose it is alone"
   CHECK(own->code == agent::Code::os_failed);
   tools::sandbox::Sight sight;
   CHECK(tools::sandbox::has_surveys(path, sight));  // for when it can be looked at
+}
+
+TEST_CASE("run_folder: what a killed run has left stays while a program of another is at work",
+          "[cli]") {
+  const Folder folder;
+  const fs::path work = fs::canonical(folder.path) / "work";
+  fs::create_directories(work);
+  const std::string id = agent::new_run_id();
+  const fs::path kept = folder.path / ("errand-" + id);
+  fs::create_directory(kept);
+  fs::permissions(kept, fs::perms::owner_all);
+  std::ofstream(folder.path / "journal") << "";
+  std::ofstream(kept / "run") << id << "\n" << fs::canonical(folder.path / "journal").string();
+  const fs::path pictures = folder.path / "at-work";
+  using tools::sandbox::ProtectedFiles;
+  const ProtectedFiles::Options places{
+      .roots = {work}, .tops = {work}, .files = {}, .crossed = {}, .allowed = {}};
+  ProtectedFiles killed(places);
+  REQUIRE(killed.survey());
+  std::uint64_t number = 0;
+  tools::sandbox::keep_survey(*killed.surveyed_since(number), kept, 1);
+  std::ofstream(work / "left.test.yaml") << "agent: a.yaml\n";
+  const auto sweep = [&] {
+    return cli::sweep_after_kill(
+        {{"TMPDIR", folder.path.string()}},
+        folder.path / "journal",
+        [](const fs::path&) { return false; },
+        [](const std::string&) { return true; },
+        pictures);
+  };
+  ProtectedFiles other(places, pictures);
+  REQUIRE(other.begin());
+  const auto refused = sweep();
+  CHECK(refused.changes.empty());
+  REQUIRE(refused.trouble);
+  CHECK(refused.trouble->code == agent::Code::cli_usage);
+  other.leave();
+  const auto done = sweep();
+  CHECK_FALSE(done.trouble);
+  REQUIRE(done.changes.size() == 1);
+  CHECK(done.changes.front().path == work / "left.test.yaml");
 }
