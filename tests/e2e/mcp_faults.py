@@ -222,7 +222,7 @@ class Server:
         if behaviour == "has 2,000 tools":
             tools = [tool("f"), *(tool(f"t{one}") for one in range(1_999))]
         if behaviour == "has names that collide":
-            tools = [tool("f"), tool("a.b"), tool("a/b"), tool("x" * 200), tool("f")]
+            tools = [tool("f"), tool("a.b"), tool("a/b"), tool("x" * 200), tool(named_like("a.b")), tool("f")]
         if behaviour == "has a name that is none":
             tools = [tool("f"), tool(""), tool("ü \x1b[2J")]
         if behaviour == "has schemas that are none":
@@ -484,6 +484,11 @@ def marked(name, server="s"):
     return plain[:51] + "_" + hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def named_like(name):
+    """A tool that is called as that one is by the agent."""
+    return marked(name).removeprefix("mcp__s__")
+
+
 def is_started(times):
     def check(row):
         found = (row.folder / f"{row.behaviour}.starts").stat().st_size
@@ -534,7 +539,8 @@ ROWS = {
     "floods stderr": dict(results=["did f", "did g"]),
     "has 2,000 tools": dict(calls=["f", "t1998"], results=["did f", "did t1998"]),
     "has names that collide": dict(calls=["f", "a_b"], results=["did f", "not_found"], said="two tools are called `f`",
-                                   tools=["mcp__s__f", marked("a.b"), marked("a/b"), marked("x" * 200)]),
+                                   tools=["mcp__s__f", marked("a.b"), marked("a/b"), marked("x" * 200),
+                                          marked(named_like("a.b"))]),
     "has a name that is none": dict(calls=["f"], results=["did f"], said="a tool has no name"),
     "has schemas that are none": dict(calls=["f", "odd"], results=["did f", "did odd"],
                                       said="the tool `list` is left out: its schema is not that of an object"),

@@ -9,7 +9,6 @@
 #include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"
 #include "tools/process/module_files.h"
-#include "tools/sandbox/places.h"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -61,6 +60,10 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
 bool is_plain(std::string_view text) {
   static const RE2 pattern("[A-Za-z0-9_./@%+:,=-]+");
   return RE2::FullMatch(text, pattern);
+}
+
+bool is_in(const fs::path& path, const fs::path& folder) {
+  return std::ranges::mismatch(folder, path).in1 == folder.end();
 }
 
 class ScriptReader {
@@ -185,7 +188,7 @@ class ScriptReader {
     fs::path folder;
     for (const fs::path& part : file) {
       const fs::path before = folder.lexically_normal();
-      if (part == ".." && before != start && sandbox::is_below(before, start)) {
+      if (part == ".." && before != start && is_in(before, start)) {
         unclear(fmt::format("in `{}`, `..` stands behind a folder of the work", word));
         note(before, scripts_.ways);
       }
@@ -360,7 +363,7 @@ class ScriptReader {
     }
     for (const auto part : std::views::split(agent::value_of(environment_, "PATH"), ':')) {
       const fs::path folder = directory_ / std::string(part.begin(), part.end());
-      if (sandbox::is_below(folder.lexically_normal(), place_.directory.lexically_normal())) {
+      if (is_in(folder.lexically_normal(), place_.directory.lexically_normal())) {
         add_script((folder / program).string());
       }
     }

@@ -195,17 +195,11 @@ std::set<std::string> offered_names(Server& server, std::size_t prefix) {
   return names;
 }
 
-// Likewise; of those that are left out, too.
+// Likewise, and without digests; of those that are left out, too.
 std::vector<std::string> names_for_rules(Server& server, std::size_t prefix) {
   std::set<std::string> names = offered_names(server, prefix);
-  std::set<std::string_view> offered;
-  for (const OfferedTool& tool : server.tools()) {
-    offered.insert(tool.name);
-  }
   for (const std::string& name : server.known()) {
-    if (!offered.contains(name)) {
-      names.insert(agent::cleaned_tool_name(name));
-    }
+    names.insert(agent::cleaned_tool_name(name));
   }
   return {names.begin(), names.end()};
 }
@@ -325,7 +319,8 @@ void Servers::name_tools() {
 
 std::string Servers::name_for(const Server& server, const OfferedTool& tool) const {
   const std::string plain = plain_name(server.spec().name, tool.name);
-  const bool is_plain = uses_.at(plain) == 1 && plain.size() <= agent::k_longest_tool_name;
+  const bool is_plain = uses_.at(plain) == 1 && plain.size() <= agent::k_longest_tool_name &&
+                        agent::without_digest(plain) == plain;  // else it may be another one's
   return is_plain ? plain : marked_name(server.spec().name, tool.name);
 }
 
@@ -496,7 +491,10 @@ std::vector<agent::Warning> Servers::idle_rules(
     const std::string_view word = tool.substr(prefix.size());
     const std::vector<std::string> names = names_for_rules(*server, prefix.size());
     const TextPattern pattern(word);
-    if (std::ranges::any_of(names, [&](const auto& name) { return pattern.covers(name); })) {
+    const std::string_view whole = agent::without_digest(tool);
+    const std::string_view stem = whole.substr(std::min(prefix.size(), whole.size()));
+    if (std::ranges::any_of(
+            names, [&](const auto& name) { return pattern.covers(name) || name == stem; })) {
       continue;
     }
     const std::set<std::string> offered = offered_names(*server, prefix.size());

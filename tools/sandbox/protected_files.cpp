@@ -517,7 +517,11 @@ agent::Result<void> ProtectedFiles::show_survey(const std::vector<OthersPicture>
                        .allowed = options_.allowed};
   const PictureExtent extent{
       .has_looked_into_git = false, .below = survey_.places, .files = survey_.files};
-  return shown_survey_.show(pictures_.folder(), encode(places, {}, extent));
+  Picture folders;
+  for (const auto& [root, folder] : *folders_) {
+    ::fstat(folder.get(), &folders.roots[root]);
+  }
+  return shown_survey_.show(pictures_.folder(), encode(places, folders, extent));
 }
 
 // One comparison with what was there, and what comes of it.

@@ -237,6 +237,18 @@ agent::Result<SharedPictures::Turn> SharedPictures::take_turn(const std::vector<
   }
 }
 
+namespace {
+
+// Else other folders have their names now.
+bool stands_there(const OthersPicture& others, Sight& sight) {
+  return std::ranges::all_of(others.picture.roots, [&](const auto& one) {
+    const auto now = sight.lstat(one.first);
+    return !now || (now->st_dev == one.second.st_dev && now->st_ino == one.second.st_ino);
+  });
+}
+
+}  // namespace
+
 std::vector<OthersPicture> SharedPictures::of_others(const std::vector<fs::path>& roots,
                                                      const std::vector<fs::path>& own,
                                                      Sight& sight) const {
@@ -257,7 +269,7 @@ std::vector<OthersPicture> SharedPictures::of_others(const std::vector<fs::path>
       continue;
     }
     if (const auto bytes = content_of(file, path, sight)) {
-      if (auto picture = decode_picture(*bytes, roots)) {
+      if (auto picture = decode_picture(*bytes, roots); picture && stands_there(*picture, sight)) {
         all.push_back(*std::move(picture));
       }
     }

@@ -64,7 +64,7 @@ class SharedPictures {
                                 const std::stop_token& stop);
 
   // In one's turn: what the others show of these folders and what is in or around them, but for
-  // one's own files.
+  // one's own files, and for what was shown of a folder in whose place another one stands.
   std::vector<OthersPicture> of_others(const std::vector<std::filesystem::path>& roots,
                                        const std::vector<std::filesystem::path>& own,
                                        Sight& sight) const;

@@ -336,3 +336,27 @@ TEST_CASE("shared pictures: bytes that are none are no picture", "[tools]") {
     CHECK_FALSE(decode(good.substr(0, length)));
   }
 }
+
+TEST_CASE("shared pictures: what was shown of a folder is not about another one of its name",
+          "[tools]") {
+  const bool has_mounts = GENERATE(false, true);
+  const Work work;
+  REQUIRE(work.one().begin(has_mounts));
+  REQUIRE(work.one().survey());
+  const fs::path root = work.root();
+  const fs::path away = root.string() + ".away";
+  fs::rename(root, away);
+  fs::create_directories(root / "own/.git/hooks");
+  fs::create_directories(root / ".git/objects");
+  fs::create_directories(root / ".git/refs");
+  std::ofstream(root / ".git/HEAD") << "ref: refs/heads/main\n";
+  std::ofstream(root / "mine.test.yaml") << "agent: a.yaml\n";
+  const auto later = work.run({root});
+  REQUIRE(later->survey());
+  REQUIRE(later->begin(has_mounts));
+  CHECK(later->end(false).changes.empty());
+  CHECK(later->sweep().changes.empty());
+  CHECK(fs::exists(root / ".git/HEAD"));
+  CHECK_FALSE(fs::exists(root / "have.test.yaml"));
+  fs::remove_all(away);
+}
