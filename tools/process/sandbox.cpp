@@ -1,6 +1,7 @@
 #include "tools/process/sandbox.h"
 
 #include "tools/process/cache_variables.h"
+#include "tools/process/program_result.h"
 #include "tools/sandbox/mounts.h"
 #include "tools/sandbox/places.h"
 #include "tools/sandbox/repository.h"
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <ranges>
 #include <stdexcept>
@@ -256,7 +258,16 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
   neighbours_ = partly_closed(profile_.reading);
   in_force_.add(Layer::mounts);  // as long as nothing else is known
   TRY_ASSIGN(const std::string profile, next_profile());
-  protected_->leave();
+  sandbox::ProtectedEnd looked = end(profile, true);
+  if (looked.trouble) {
+    return fail(*std::move(looked.trouble));
+  }
+  for (const sandbox::ProtectedChange& change : looked.changes) {
+    undone_.push_back(
+        fmt::format("undone as this run began, for a program of another run that is "
+                    "at work has made or changed it: {}",
+                    change_text(change)));
+  }
   auto layers = supervisor_->try_profile(profile);
   if (!layers) {
     layers = supervisor_->try_profile(profile);
@@ -505,6 +516,7 @@ std::vector<std::string> Sandbox::warnings() const {
                     "changed there before you call git",
                     fmt::join(named_by_git_, ", ")));
   }
+  std::ranges::copy(undone_, std::back_inserter(sentences));
   return sentences;
 }
 

@@ -127,6 +127,7 @@ class Sandbox {
   std::vector<struct stat> denied_then_;  // as the last program found them
   std::uint64_t files_then_ = 0;          // ProtectedFiles::begin's number
   agent::Environment variables_;
+  std::vector<std::string> undone_;        // before anything was started, in sentences
   std::vector<std::string> named_by_git_;  // setting and path: programs may write there
   std::optional<HostList> hosts_;
   sandbox::LayerSet wanted_;

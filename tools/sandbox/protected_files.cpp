@@ -719,18 +719,6 @@ class ProtectedFiles::Undoing {
   std::vector<Path> gone_;  // folders on the way
 };
 
-void ProtectedFiles::leave() {
-  const std::scoped_lock lock(mutex_);
-  --running_;
-  hide_when_idle();
-}
-
-void ProtectedFiles::hide_when_idle() {
-  if (running_ == 0 && !unseen_end_) {
-    shown_.hide();
-  }
-}
-
 ProtectedEnd ProtectedFiles::end(bool have_mounts_held) {
   const std::scoped_lock lock(mutex_);
   --running_;
@@ -746,7 +734,9 @@ ProtectedEnd ProtectedFiles::end(bool have_mounts_held) {
                    });
   }
   end.was_alone = !had_company_;
-  hide_when_idle();
+  if (running_ == 0 && !unseen_end_) {
+    shown_.hide();
+  }
   return end;
 }
 

@@ -66,9 +66,6 @@ class ProtectedFiles {
   // while it waited for others.
   agent::Result<std::uint64_t> begin(bool has_mounts = false, const std::stop_token& stop = {});
 
-  // In place of end(), where no program was started: nothing is compared, and nothing put back.
-  void leave();
-
   // After it. Where the mounts held all the time, what stood behind them is as it was.
   ProtectedEnd end(bool have_mounts_held);
 
@@ -123,7 +120,6 @@ class ProtectedFiles {
                                   Sight& sight);
   bool are_all_behind_mounts(const State& state) const;
   void note_ways(Sight& sight);
-  void hide_when_idle();
   ProtectedEnd compare(bool have_mounts_held);
   bool is_untouched(const State& state) const;
   bool holds(const FileTree& tree, const Path& place) const;

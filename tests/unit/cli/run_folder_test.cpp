@@ -127,7 +127,7 @@ TEST_CASE("run_folder: what a killed run has left stays while a program of anoth
   CHECK(refused.changes.empty());
   REQUIRE(refused.trouble);
   CHECK(refused.trouble->code == agent::Code::cli_usage);
-  other.leave();
+  CHECK(other.end(false).changes.empty());
   const auto done = sweep();
   CHECK_FALSE(done.trouble);
   REQUIRE(done.changes.size() == 1);

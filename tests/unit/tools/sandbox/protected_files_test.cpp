@@ -894,12 +894,3 @@ TEST_CASE("protected files: a root that was made anew meanwhile", "[tools]") {
   CHECK(end.trouble->message.find("was removed") != std::string::npos);
   CHECK(fs::is_empty(root / ".git"));
 }
-
-TEST_CASE("protected files: where nothing was started, nothing is put back", "[tools]") {
-  const Project project;
-  project.write("x.test.yaml", "agent: a.yaml");
-  project.files().leave();
-  CHECK(fs::exists(project.at("x.test.yaml")));
-  REQUIRE(project.files().begin());
-  CHECK(project.end().empty());
-}
