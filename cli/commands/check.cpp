@@ -275,23 +275,6 @@ class Checker {
     check_unconfined_beside(all, checked);
     check_patterns(all, checked);
     check_sandbox(flow, checked);
-    check_plan(flow, checked);
-  }
-
-  // What a run of the flow would find in the flow's file beside all that.
-  void check_plan(const agent::AgentSpec& flow, Checked& checked) {
-    const auto plan = prepare_agent(parsed_, {.agent = {.file = checked.file}}, context_);
-    if (plan) {
-      return;
-    }
-    for (const Error& error : plan.error()) {
-      const bool is_its_own =
-          error.code == Code::config_invalid && error.where && error.where->file == flow.file;
-      if (is_its_own && std::ranges::find(checked.errors, error.message, &Error::message) ==
-                            checked.errors.end()) {
-        checked.errors.push_back(error);
-      }
-    }
   }
 
   // Where nothing is wrong with an agent by itself, but another one of the flow writes what it

@@ -607,8 +607,9 @@ class ScriptReader {
     std::size_t folders = 0;
     for (std::size_t at = 1; at < one.words.size(); ++at) {
       const std::string& word = one.words[at];
-      const bool is_told = !told_folder(one.words, at).empty();
-      const std::string folder = is_told ? told_folder(one.words, at) : folder_in(word);
+      const std::string told = told_folder(one.words, at);
+      const bool is_told = !told.empty();
+      const std::string folder = is_told ? told : folder_in(word);
       if (folder.empty() || !is_plain(folder) || folder.contains("://")) {
         continue;
       }

@@ -17,6 +17,7 @@
 #include <iterator>
 #include <poll.h>
 #include <sched.h>
+#include <stop_token>
 #include <string>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -360,6 +361,29 @@ TEST_CASE("journal: a writer waits for another one", "[agent]") {
     other.exec("COMMIT");
   });
   CHECK(keep(*journal, event("run", 1, agent::TurnStarted{1})));
+}
+
+TEST_CASE("journal: who is being stopped waits for another writer, too, but not for long",
+          "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "sessions.db";
+  std::stop_source stop;
+  const auto journal =
+      SqliteJournal::open(file, SessionSpec::Durability::process, no_secrets(), stop.get_token());
+  REQUIRE(journal);
+  stop.request_stop();
+  SQLite::Database other(file.string(), SQLite::OPEN_READWRITE);
+  other.exec("BEGIN IMMEDIATE");
+  {
+    const std::jthread release([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds{1'000});
+      other.exec("COMMIT");
+    });
+    CHECK(keep(**journal, event("run", 1, agent::TurnStarted{1})));
+  }
+  other.exec("BEGIN IMMEDIATE");
+  CHECK_FALSE(keep(**journal, event("run", 2, agent::TurnStarted{2})));  // before k_patience
+  other.exec("COMMIT");
 }
 
 TEST_CASE("journal: a folder that cannot be written is storage.io", "[agent]") {

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -42,4 +43,16 @@ TEST_CASE("wire: a call whose name comes with each piece is read once", "[provid
     }
     return seconds_to_play(body);
   }));
+}
+
+TEST_CASE("wire: blanks in place of arguments are left out, and counted", "[providers]") {
+  providers::ToolCallAssembler assembler;
+  assembler.add_call("a", "f", std::string(4'000, ' '));
+  assembler.add_call("b", "f", R"( {"x": 1} )");
+  assembler.add_call("c", "f", "");
+  CHECK(assembler.blanks() == 4'000);
+  const auto calls = std::move(assembler).finish("seed", false);
+  REQUIRE(calls.size() == 3);
+  CHECK(calls[0].arguments == "{}");
+  CHECK(calls[1].arguments == R"( {"x": 1} )");
 }
